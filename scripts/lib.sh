@@ -1,0 +1,160 @@
+# Shared by the scripts beside it: finds or installs what the tests need. Sourced, never run.
+# Callers have set -euo pipefail and ROOT (the top folder of the repository).
+
+KAFKA_VERSION=4.4.0
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 1; }
+
+# Debian packages that a missing tool comes from, collected by need_* and installed once.
+MISSING=()
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+need() { # need COMMAND PACKAGE
+  have "$1" || MISSING+=("$2")
+}
+
+java_major() { # prints the major version of the java given, or 0
+  local line
+  line=$("$1" -version 2>&1 | head -n 1) || { echo 0; return; }
+  line=${line#*\"}
+  line=${line%%[.\"-]*}
+  case $line in '' | *[!0-9]*) echo 0 ;; *) echo "$line" ;; esac
+}
+
+find_java() { # prints a java of version 17 or newer
+  local java
+  for java in "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java || true)" /usr/lib/jvm/*/bin/java; do
+    if [ -n "$java" ] && [ -x "$java" ] && [ "$(java_major "$java")" -ge 17 ]; then
+      echo "$java"
+      return
+    fi
+  done
+  return 1
+}
+
+find_pg_bin() { # prints the folder of the newest PostgreSQL (13 or newer) server programs
+  local dir best='' best_major=0 major
+  for dir in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql@*/bin \
+    "$(pg_config --bindir 2>/dev/null || true)" "$(dirname "$(command -v postgres || echo /none/x)")"; do
+    { [ -n "$dir" ] && [ -x "$dir/initdb" ] && [ -x "$dir/postgres" ]; } || continue
+    major=$("$dir/postgres" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/') || continue
+    case $major in '' | *[!0-9]*) continue ;; esac
+    if [ "$major" -ge 13 ] && [ "$major" -gt "$best_major" ]; then
+      best=$dir best_major=$major
+    fi
+  done
+  [ -n "$best" ] && echo "$best"
+}
+
+install_missing() { # installs what MISSING lists where that is possible, else says how
+  [ ${#MISSING[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" = 0 ] && have apt-get; then
+    say "installing ${MISSING[*]}"
+    local log
+    log=$(mktemp)
+    export DEBIAN_FRONTEND=noninteractive
+    if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${MISSING[@]}"; } \
+      </dev/null >"$log" 2>&1; then
+      tail -n 20 "$log" >&2
+      die "could not install ${MISSING[*]}; install them by hand and run this again"
+    fi
+    rm -f "$log"
+    MISSING=()
+  else
+    say "these Debian packages (or the same programs from elsewhere) are missing: ${MISSING[*]}"
+    die "install them, for example with: sudo apt-get install ${MISSING[*]}"
+  fi
+}
+
+kafka_libs_dir() {
+  echo "${COPYCAT_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/copycat-test}/kafka-$KAFKA_VERSION"
+}
+
+need_server_tools() { # lists what starting the servers lacks
+  find_java >/dev/null || MISSING+=(default-jre-headless)
+  find_pg_bin >/dev/null || MISSING+=(postgresql)
+  [ -e "$(kafka_libs_dir)/complete" ] || need mvn maven
+  need perl perl
+  need ps procps
+  need flock util-linux
+}
+
+need_build_tools() { # lists what building lacks, and points the build at a system OpenSSL
+  have cargo || die "cargo is missing; install Rust $(rust_version) or newer"
+  local cargo_version
+  cargo_version=$(cargo --version | cut -d ' ' -f 2)
+  [ "$(printf '%s\n' "$(rust_version)" "${cargo_version%%-*}" | sort -V | head -n 1)" = "$(rust_version)" ] ||
+    die "Rust $(rust_version) or newer is needed, this is $cargo_version; run: rustup update stable"
+  cargo fmt --version >/dev/null 2>&1 || die "rustfmt is missing; run: rustup component add rustfmt"
+  cargo clippy --version >/dev/null 2>&1 || die "clippy is missing; run: rustup component add clippy"
+  have cc || MISSING+=(gcc libc6-dev)
+  need c++ g++
+  need make make
+  need perl perl
+  # With these two the build links the system's OpenSSL, which saves minutes. They are not a must.
+  if [ "$(id -u)" = 0 ] && have apt-get; then
+    need pkg-config pkg-config
+    { have pkg-config && pkg-config --exists openssl; } || MISSING+=(libssl-dev)
+  fi
+}
+
+use_system_openssl() {
+  if [ -z "${OPENSSL_NO_VENDOR:-}" ] && have pkg-config && pkg-config --atleast-version=1.1.1 openssl; then
+    export OPENSSL_NO_VENDOR=1
+  fi
+}
+
+rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml"; }
+
+fetch_kafka() { # copies the broker's jars into the cache, once a machine
+  local libs part
+  libs=$(kafka_libs_dir)
+  [ -e "$libs/complete" ] && return
+  say "fetching Apache Kafka $KAFKA_VERSION into $libs"
+  mkdir -p "$(dirname "$libs")"
+  part=$(mktemp -d "$libs.XXXXXX")
+  mvn -q -B -f "$ROOT/scripts/kafka/pom.xml" dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$part" </dev/null >&2 ||
+    { rm -rf "$part"; die "Maven could not fetch Apache Kafka $KAFKA_VERSION"; }
+  touch "$part/complete"
+  # Another run may have been first; both copies are the same.
+  mv -T "$part" "$libs" 2>/dev/null || rm -rf "$part"
+  [ -e "$libs/complete" ] || die "$libs is incomplete; remove it and run this again"
+}
+
+# Ports outside the range from which the system takes those of outgoing connections: a client
+# that tries a stopped server again and again must not end up connected to itself.
+free_ports() { # free_ports N: N different ports of 127.0.0.1 that nobody listens on
+  perl -MIO::Socket::INET -e '
+    my @held;
+    for (1 .. 10000) {
+      last if @held == $ARGV[0];
+      my $port = 12000 + int(rand(20000));
+      my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => $port);
+      push @held, $socket if $socket;
+    }
+    exit 1 if @held < $ARGV[0];
+    print join(" ", map { $_->sockport } @held), "\n";' "$1"
+}
+
+# A process is ours when its command line names the folder that was made for it: a pid alone may
+# have been given to another process since.
+is_ours() { # is_ours PID FOLDER
+  local args
+  args=$(ps -ww -o args= -p "$1" 2>/dev/null) || return 1
+  case $args in *"$2"*) return 0 ;; *) return 1 ;; esac
+}
+
+end_process() { # end_process PID FOLDER SIGNAL: asks, waits 20 s, then kills
+  is_ours "$1" "$2" || return 0
+  kill "-$3" "$1" 2>/dev/null || return 0
+  kill -CONT "$1" 2>/dev/null || true
+  local i
+  for i in $(seq 200); do
+    is_ours "$1" "$2" || return 0
+    sleep 0.1
+  done
+  kill -KILL "$1" 2>/dev/null || true
+}
