@@ -1,0 +1,33 @@
+//! The records that travel through Copycat: batches of rows, their schemas and single cells.
+//!
+//! Everything downstream of the Kafka client and upstream of a destination speaks the types of this
+//! crate. A [`RawBatch`] holds bytes as they were fetched; a [`Batch`] holds the same records
+//! decoded into [`Rows`] of 16-byte [`Cell`]s over a shared heap.
+//!
+//! Invariants:
+//! - no I/O, no clock, no async runtime;
+//! - a batch belongs to exactly one topic-partition and its offsets ascend;
+//! - a [`Span`] is only meaningful together with the heap it was made for, and looking one up never
+//!   panics: a span out of bounds reads as empty.
+
+mod batch;
+mod cell;
+mod decimal;
+mod json;
+mod partition;
+mod raw;
+mod rows;
+mod schema;
+mod value;
+
+pub use batch::{Batch, Mask, Reject, Stage};
+pub use cell::{Cell, Span, Width};
+pub use decimal::{decimal_from_text, decimal_to_text};
+pub use json::{write_json, write_json_string};
+pub use partition::TopicPartition;
+pub use raw::{RawBatch, RawBatchBuilder, RawHeader, RawRecord, TimestampType};
+pub use rows::{Heap, Rows, Run};
+pub use schema::{
+    DATE, DECIMAL, Field, Logical, Schema, SchemaBuilder, SchemaError, TIME, TIMESTAMP, Type,
+};
+pub use value::Value;

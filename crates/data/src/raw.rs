@@ -1,0 +1,263 @@
+//! Records as Kafka delivered them: one partition, bytes untouched.
+//!
+//! The fetch thread copies each message once into a [`RawBatchBuilder`]; from there on the bytes are
+//! shared, never copied, until a destination's encoder reads them. The raw batch stays beside the
+//! decoded one, so that a rejected record can be reported with its original bytes.
+
+use crate::TopicPartition;
+use crate::cell::Span;
+use std::sync::Arc;
+
+/// What a record's timestamp means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TimestampType {
+    #[default]
+    None,
+    CreateTime,
+    LogAppendTime,
+}
+
+/// One record; spans point into the batch's arena. `Span::NULL` is a Kafka null.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRecord {
+    pub offset: i64,
+    /// Milliseconds since the epoch, -1 where the record has none.
+    pub timestamp: i64,
+    pub timestamp_type: TimestampType,
+    pub key: Span,
+    pub value: Span,
+    /// Headers `headers_start..headers_start+headers_len` of the batch's list.
+    pub headers_start: u32,
+    pub headers_len: u32,
+}
+
+/// A header's name and value; a null value is `Span::NULL`.
+#[derive(Clone, Copy, Debug)]
+pub struct RawHeader {
+    pub name: Span,
+    pub value: Span,
+}
+
+/// The records of one partition in offset order, over one arena.
+#[derive(Clone, Debug)]
+pub struct RawBatch {
+    tp: TopicPartition,
+    arena: Arc<Vec<u8>>,
+    records: Vec<RawRecord>,
+    headers: Vec<RawHeader>,
+    next_offset: i64,
+}
+
+impl RawBatch {
+    /// A batch without records that still moves the position (control records, holes).
+    pub fn empty(tp: TopicPartition, next_offset: i64) -> RawBatch {
+        RawBatchBuilder::new(tp).finish(next_offset)
+    }
+
+    pub fn tp(&self) -> &TopicPartition {
+        &self.tp
+    }
+
+    pub fn topic(&self) -> &Arc<str> {
+        &self.tp.topic
+    }
+
+    pub fn partition(&self) -> i32 {
+        self.tp.partition
+    }
+
+    pub fn records(&self) -> &[RawRecord] {
+        &self.records
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The consumer's position after this batch: past control records and holes.
+    pub fn next_offset(&self) -> i64 {
+        self.next_offset
+    }
+
+    /// Moves the position further, past control records seen after the last record.
+    pub fn advance_to(&mut self, next_offset: i64) {
+        self.next_offset = self.next_offset.max(next_offset);
+    }
+
+    pub fn first_offset(&self) -> Option<i64> {
+        self.records.first().map(|r| r.offset)
+    }
+
+    /// Bytes of keys, values and headers; what budgets count.
+    pub fn bytes(&self) -> usize {
+        self.arena.len() + self.records.len() * size_of::<RawRecord>()
+    }
+
+    pub fn arena(&self) -> &Arc<Vec<u8>> {
+        &self.arena
+    }
+
+    /// The bytes of a span of this batch; `None` for a null.
+    pub fn get(&self, span: Span) -> Option<&[u8]> {
+        if span.is_null() { None } else { self.arena.get(span.range()) }
+    }
+
+    pub fn key(&self, row: usize) -> Option<&[u8]> {
+        self.get(self.records.get(row)?.key)
+    }
+
+    pub fn value(&self, row: usize) -> Option<&[u8]> {
+        self.get(self.records.get(row)?.value)
+    }
+
+    /// The headers of a record in order, duplicates included.
+    pub fn headers(&self, row: usize) -> impl DoubleEndedIterator<Item = (&str, Option<&[u8]>)> {
+        let range = self
+            .records
+            .get(row)
+            .map_or(0..0, |r| r.headers_start as usize..(r.headers_start + r.headers_len) as usize);
+        self.headers.get(range).unwrap_or_default().iter().map(|h| {
+            let name = self.get(h.name).and_then(|b| std::str::from_utf8(b).ok()).unwrap_or("");
+            (name, self.get(h.value))
+        })
+    }
+
+    /// The last header of that name, as Connect's `lastWithName`; the inner `None` is a null value.
+    pub fn header(&self, row: usize, name: &str) -> Option<Option<&[u8]>> {
+        self.headers(row).rev().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    /// Rows `from..` as a batch of their own over the same arena, for a retry of a part.
+    pub fn tail(&self, from: usize) -> RawBatch {
+        let records = self.records.get(from..).unwrap_or_default().to_vec();
+        RawBatch { records, ..self.clone() }
+    }
+
+    /// Rows `..to` as a batch of their own; its position is the offset of the first row left out.
+    pub fn head(&self, to: usize) -> RawBatch {
+        let next_offset = self.records.get(to).map_or(self.next_offset, |r| r.offset);
+        let records = self.records.get(..to).unwrap_or(&self.records).to_vec();
+        RawBatch { records, next_offset, ..self.clone() }
+    }
+}
+
+/// Collects the records of one partition. Limits are the caller's: see [`RawBatchBuilder::bytes`].
+#[derive(Debug)]
+pub struct RawBatchBuilder {
+    tp: TopicPartition,
+    arena: Vec<u8>,
+    records: Vec<RawRecord>,
+    headers: Vec<RawHeader>,
+}
+
+impl RawBatchBuilder {
+    pub fn new(tp: TopicPartition) -> Self {
+        RawBatchBuilder { tp, arena: Vec::new(), records: Vec::new(), headers: Vec::new() }
+    }
+
+    /// Room for `rows` records of `bytes` bytes together, where the size is known beforehand.
+    pub fn with_capacity(tp: TopicPartition, rows: usize, bytes: usize) -> Self {
+        RawBatchBuilder {
+            tp,
+            arena: Vec::with_capacity(bytes),
+            records: Vec::with_capacity(rows),
+            headers: Vec::new(),
+        }
+    }
+
+    pub fn tp(&self) -> &TopicPartition {
+        &self.tp
+    }
+
+    /// Appends a record whose headers, if any, were given to [`RawBatchBuilder::header`] before.
+    pub fn push(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        timestamp_type: TimestampType,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) {
+        let headers_start = self.records.last().map_or(0, |r| r.headers_start + r.headers_len);
+        let headers_len = self.headers.len() as u32 - headers_start;
+        let key = self.put(key);
+        let value = self.put(value);
+        self.records.push(RawRecord {
+            offset,
+            timestamp,
+            timestamp_type,
+            key,
+            value,
+            headers_start,
+            headers_len,
+        });
+    }
+
+    /// Adds a header to the record that is pushed next.
+    pub fn header(&mut self, name: &str, value: Option<&[u8]>) {
+        let name = self.put(Some(name.as_bytes()));
+        let value = self.put(value);
+        self.headers.push(RawHeader { name, value });
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Bytes of keys, values and headers so far. Keep it below 1 GiB: spans are 31 bits.
+    pub fn bytes(&self) -> usize {
+        self.arena.len()
+    }
+
+    pub fn last_offset(&self) -> Option<i64> {
+        self.records.last().map(|r| r.offset)
+    }
+
+    pub fn finish(self, next_offset: i64) -> RawBatch {
+        RawBatch {
+            tp: self.tp,
+            arena: Arc::new(self.arena),
+            records: self.records,
+            headers: self.headers,
+            next_offset,
+        }
+    }
+
+    fn put(&mut self, bytes: Option<&[u8]>) -> Span {
+        let Some(bytes) = bytes else { return Span::NULL };
+        let start = self.arena.len() as u32;
+        self.arena.extend_from_slice(bytes);
+        Span { start, len: bytes.len() as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_empties_and_headers_stay_apart() {
+        let mut b = RawBatchBuilder::new(TopicPartition::new("t", 0));
+        b.header("a", Some(b"1"));
+        b.header("a", None);
+        b.push(5, 10, TimestampType::CreateTime, None, Some(b""));
+        b.push(9, -1, TimestampType::None, Some(b"k"), None);
+        let batch = b.finish(12);
+        assert_eq!((batch.key(0), batch.value(0)), (None, Some(&b""[..])));
+        assert_eq!((batch.key(1), batch.value(1)), (Some(&b"k"[..]), None));
+        assert_eq!(batch.headers(0).collect::<Vec<_>>(), [("a", Some(&b"1"[..])), ("a", None)]);
+        assert_eq!(batch.header(0, "a"), Some(None));
+        assert_eq!(batch.headers(1).count(), 0);
+        assert_eq!(batch.next_offset(), 12);
+        assert_eq!(batch.head(1).next_offset(), 9);
+        assert_eq!(batch.tail(1).first_offset(), Some(9));
+    }
+}

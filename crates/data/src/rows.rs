@@ -1,0 +1,227 @@
+//! Decoded records: a flat set of cells over a heap, with one schema per run of rows.
+//!
+//! Converters write rows, transforms change them, destinations read them run by run. Text and bytes
+//! that a converter did not have to change stay in the fetched bytes: a cell's span points there.
+
+use crate::cell::{Cell, Span, Width};
+use crate::schema::Schema;
+use crate::value::Value;
+use std::sync::Arc;
+
+/// The bytes that spans of a row set point into: the fetched ones, shared, and the set's own.
+#[derive(Clone, Debug, Default)]
+pub struct Heap {
+    raw: Arc<Vec<u8>>,
+    own: Vec<u8>,
+}
+
+impl Heap {
+    pub fn over(raw: Arc<Vec<u8>>) -> Heap {
+        Heap { raw, own: Vec::new() }
+    }
+
+    /// The bytes of a span; empty where the span does not belong to this heap.
+    pub fn bytes(&self, span: Span) -> &[u8] {
+        let part = if span.own_start().is_some() { &self.own } else { &*self.raw };
+        part.get(span.range()).unwrap_or_default()
+    }
+
+    /// The text of a span; empty where it is not UTF-8, which converters rule out.
+    pub fn text(&self, span: Span) -> &str {
+        std::str::from_utf8(self.bytes(span)).unwrap_or_default()
+    }
+
+    /// Copies bytes into the set's own part.
+    pub fn put(&mut self, bytes: &[u8]) -> Span {
+        let start = self.own.len() as u32;
+        self.own.extend_from_slice(bytes);
+        Span::own(start, bytes.len() as u32)
+    }
+
+    /// Lets `write` append to the set's own part and gives the span of what it wrote.
+    pub fn put_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Span {
+        let start = self.own.len();
+        write(&mut self.own);
+        Span::own(start as u32, (self.own.len() - start) as u32)
+    }
+}
+
+/// Consecutive rows that share a schema. `schema` is `None` for schemaless rows.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub schema: Option<Arc<Schema>>,
+    pub start: u32,
+    pub rows: u32,
+}
+
+impl Run {
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.rows) as usize
+    }
+}
+
+/// One side (keys or values) of a batch: row `i` belongs to record `i` of the batch.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    runs: Vec<Run>,
+    roots: Vec<Cell>,
+    cells: Vec<Cell>,
+    pub heap: Heap,
+}
+
+impl Rows {
+    /// No rows yet, over the bytes of a raw batch.
+    pub fn over(raw: Arc<Vec<u8>>) -> Rows {
+        Rows { heap: Heap::over(raw), ..Rows::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.roots.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.roots.is_empty()
+    }
+
+    pub fn reserve(&mut self, rows: usize, cells: usize) {
+        self.roots.reserve(rows);
+        self.cells.reserve(cells);
+    }
+
+    /// The runs in row order; together they cover every row.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The value of a row; null for a row that is not there.
+    pub fn root(&self, row: usize) -> Cell {
+        self.roots.get(row).copied().unwrap_or(Cell::Null)
+    }
+
+    /// Every row's value, in order.
+    pub fn roots(&self) -> &[Cell] {
+        &self.roots
+    }
+
+    pub fn schema(&self, row: usize) -> Option<&Arc<Schema>> {
+        let at = self.runs.partition_point(|run| run.range().end <= row);
+        self.runs.get(at).and_then(|run| run.schema.as_ref())
+    }
+
+    /// The elements of a list, the key-value sequence of a map, the fields of a struct.
+    pub fn cells(&self, span: Span) -> &[Cell] {
+        self.cells.get(span.range()).unwrap_or_default()
+    }
+
+    /// The fields of a struct value; empty for a null.
+    pub fn fields(&self, cell: Cell) -> &[Cell] {
+        match cell {
+            Cell::Struct(span) => self.cells(span),
+            _ => &[],
+        }
+    }
+
+    pub fn bytes(&self, span: Span) -> &[u8] {
+        self.heap.bytes(span)
+    }
+
+    pub fn text(&self, span: Span) -> &str {
+        self.heap.text(span)
+    }
+
+    /// Appends a row. Schemas are compared by address: a converter gives one `Arc` per schema.
+    pub fn push(&mut self, schema: Option<&Arc<Schema>>, root: Cell) {
+        let row = self.roots.len() as u32;
+        self.roots.push(root);
+        if let Some(run) = self.runs.last_mut() {
+            let same = match (&run.schema, schema) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                _ => false,
+            };
+            if same {
+                run.rows += 1;
+                return;
+            }
+        }
+        self.runs.push(Run { schema: schema.cloned(), start: row, rows: 1 });
+    }
+
+    /// Appends cells, all null, and gives their place; fill them with [`Rows::set`].
+    pub fn alloc(&mut self, len: usize) -> Span {
+        let start = self.cells.len() as u32;
+        self.cells.resize(self.cells.len() + len, Cell::Null);
+        Span { start, len: len as u32 }
+    }
+
+    /// Appends cells that exist already and gives their place.
+    pub fn alloc_from(&mut self, cells: &[Cell]) -> Span {
+        let start = self.cells.len() as u32;
+        self.cells.extend_from_slice(cells);
+        Span { start, len: cells.len() as u32 }
+    }
+
+    /// Writes one cell of an allocated span; an index past its end is ignored.
+    pub fn set(&mut self, span: Span, index: usize, cell: Cell) {
+        if index < span.len as usize
+            && let Some(slot) = self.cells.get_mut(span.start as usize + index)
+        {
+            *slot = cell;
+        }
+    }
+
+    /// The number of cells in use, to give back to [`Rows::truncate_cells`] when a row fails midway.
+    pub fn cell_mark(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub fn truncate_cells(&mut self, mark: usize) {
+        self.cells.truncate(mark);
+    }
+
+    /// Copies an owned value (a schema's default) into this set.
+    pub fn put_value(&mut self, value: &Value) -> Cell {
+        match value {
+            Value::Null => Cell::Null,
+            Value::Bool(v) => Cell::Bool(*v),
+            Value::Int(v) => Cell::Int(*v, Width::W64),
+            Value::Float(v) => Cell::Float(*v),
+            Value::Text(v) => Cell::Text(self.heap.put(v.as_bytes())),
+            Value::Bytes(v) => Cell::Bytes(self.heap.put(v)),
+            Value::Decimal { unscaled, scale } => {
+                Cell::Decimal { unscaled: self.heap.put(unscaled), scale: *scale }
+            }
+            Value::List(items) => Cell::List(self.put_values(items.iter())),
+            Value::Struct(items) => Cell::Struct(self.put_values(items.iter())),
+            Value::Map(entries) => {
+                Cell::Map(self.put_values(entries.iter().flat_map(|(k, v)| [k, v])))
+            }
+        }
+    }
+
+    fn put_values<'a>(&mut self, values: impl Iterator<Item = &'a Value>) -> Span {
+        let cells: Vec<Cell> = values.map(|value| self.put_value(value)).collect();
+        self.alloc_from(&cells)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Schema, Type};
+
+    #[test]
+    fn runs_follow_schemas_and_spans_read_from_both_parts() {
+        let schema = Arc::new(Schema::new(Type::String));
+        let mut rows = Rows::over(Arc::new(b"hello".to_vec()));
+        rows.push(Some(&schema), Cell::Text(Span { start: 1, len: 3 }));
+        rows.push(Some(&schema), Cell::Null);
+        let own = rows.heap.put(b"world");
+        rows.push(None, Cell::Text(own));
+        assert_eq!(rows.runs().len(), 2);
+        assert_eq!(rows.text(Span { start: 1, len: 3 }), "ell");
+        assert_eq!(rows.text(own), "world");
+        assert_eq!(rows.text(Span { start: 4, len: 9 }), "", "out of bounds reads as empty");
+        assert!(rows.schema(1).is_some() && rows.schema(2).is_none());
+    }
+}

@@ -1,0 +1,2 @@
+//! copycat
+fn main() {}
