@@ -1,1 +1,16 @@
-//! api
+//! The contract between Copycat and its plugins: connectors, tasks, converters, transforms.
+//!
+//! A connector author needs this crate, `data` and `config`, nothing else. It knows no Kafka client,
+//! no async runtime and no HTTP.
+
+mod connector;
+mod converter;
+mod error;
+mod sink;
+mod transform;
+
+pub use connector::{ConnectorPlugin, ConverterPlugin, SinkConnector, TaskContext, Tolerance};
+pub use converter::{Converter, EncodeError, Encoded, Side};
+pub use error::{Error, ErrorKind, Result};
+pub use sink::{DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
+pub use transform::{Predicate, Transform};

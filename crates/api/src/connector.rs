@@ -1,0 +1,71 @@
+//! Connectors: the control-plane side of a plugin, and the descriptors that registries hold.
+
+use crate::converter::{Converter, Side};
+use crate::error::Result;
+use crate::sink::SinkTask;
+use config::{ConfigDef, ConfigError, Props};
+
+/// What a task does with a record it cannot store. Connect's `errors.tolerance`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Tolerance {
+    /// The rows before the record are stored, then the task fails.
+    #[default]
+    None,
+    /// The record is reported and the task goes on.
+    All,
+}
+
+/// Where a task runs.
+#[derive(Clone, Debug)]
+pub struct TaskContext {
+    pub connector: String,
+    pub task: u32,
+    /// The id of the Kafka cluster; part of the owner of stored offsets.
+    pub cluster_id: String,
+    /// The consumer group; part of the owner of stored offsets.
+    pub group_id: String,
+    pub tolerance: Tolerance,
+}
+
+/// A kind of sink. One instance serves any number of connectors.
+pub trait SinkConnector: Send + Sync {
+    /// The keys this connector defines under the class name the user wrote, defaults included.
+    fn config_def(&self, class: &str) -> ConfigDef;
+
+    /// Checks that go beyond single keys. Keys in the result are the user's own.
+    fn validate(&self, props: &Props) -> Vec<ConfigError>;
+
+    /// Things worth one log line: keys accepted without effect, values changed by a compatibility
+    /// default.
+    fn notices(&self, props: &Props) -> Vec<String>;
+
+    /// The configs of the tasks, at most `tasks_max`.
+    fn task_configs(&self, props: &Props, tasks_max: u32) -> Result<Vec<Props>>;
+
+    /// Makes a task. Connects lazily: an unreachable destination is an error of `open`, not of this.
+    fn task(&self, context: &TaskContext, props: &Props) -> Result<Box<dyn SinkTask>>;
+}
+
+/// A registry entry of a sink connector.
+pub struct ConnectorPlugin {
+    /// Our own class name.
+    pub class: &'static str,
+    /// Other class names that configs may carry, short names included.
+    pub aliases: &'static [&'static str],
+    pub version: &'static str,
+    pub summary: &'static str,
+    /// Tells plugins that share an alias apart, by the rest of the config.
+    pub claims: fn(&Props) -> bool,
+    pub make: fn() -> Box<dyn SinkConnector>,
+}
+
+/// A registry entry of a converter.
+pub struct ConverterPlugin {
+    /// The Connect class name.
+    pub class: &'static str,
+    pub aliases: &'static [&'static str],
+    pub version: &'static str,
+    pub config_def: fn() -> ConfigDef,
+    /// Makes an instance from the settings under its prefix.
+    pub make: fn(&Props, Side) -> Result<Box<dyn Converter>>,
+}
