@@ -1,0 +1,3 @@
+//! PostgreSQL: the first-class destination.
+
+pub mod wire;
