@@ -38,6 +38,8 @@ mod validator;
 mod value;
 
 pub mod connector;
+#[doc(hidden)]
+pub mod derived;
 pub mod properties;
 pub mod providers;
 pub mod suggest;
@@ -48,10 +50,15 @@ pub use config_derive::Config;
 pub use def::{ConfigDef, ConfigKey, ConfigValue, Importance, Parsed, Width};
 pub use error::{ConfigError, ConfigErrors};
 pub use field::{ConfigEnum, ConfigField};
+#[doc(hidden)]
+pub mod enum_field {
+    //! What the code that [`config_enum!`](crate::config_enum) writes calls.
+    pub use crate::field::{enum_validator as validator, read_enum as read};
+}
 pub use password::{HIDDEN, Password};
 pub use props::{Props, looks_secret};
 pub use regexes::{compile_full_match, invalid_regex_text};
-pub use validator::{Bound, Validator, invalid};
+pub use validator::{Bound, CustomCheck, Validator, invalid};
 pub use value::{Type, Value, java_trim};
 
 /// A struct that is read from configuration; implemented by `#[derive(Config)]`.

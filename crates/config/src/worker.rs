@@ -1,0 +1,290 @@
+//! The keys of the worker's own property file (standalone mode).
+//!
+//! Everything else in that file goes to Kafka clients and converters by prefix; see
+//! [`crate::unknown::WORKER_PREFIXES`].
+
+use crate::validator::{Validator, invalid};
+use crate::value::Value;
+use crate::{Config, config_enum};
+
+config_enum! {
+    /// How the worker finds plugins on the JVM. Accepted for compatibility, without effect here.
+    pub enum PluginDiscovery {
+        /// By scanning.
+        OnlyScan = "only_scan",
+        /// By scanning, with warnings.
+        HybridWarn = "hybrid_warn",
+        /// By scanning, with errors.
+        HybridFail = "hybrid_fail",
+        /// By service files.
+        ServiceLoad = "service_load",
+    }
+}
+
+config_enum! {
+    /// Which client settings a connector may override.
+    pub enum OverridePolicy {
+        /// All.
+        All = "All",
+        /// None.
+        None = "None",
+        /// Only who it logs in as.
+        Principal = "Principal",
+        /// All that are on a list.
+        Allowlist = "Allowlist",
+    }
+}
+
+config_enum! {
+    /// How the address of the Kafka cluster is looked up.
+    pub enum DnsLookup {
+        /// Every address of a name is tried.
+        UseAllDnsIps = "use_all_dns_ips",
+        /// Bootstrap names are replaced by their canonical names.
+        CanonicalBootstrap = "resolve_canonical_bootstrap_servers_only",
+    }
+}
+
+config_enum! {
+    /// How much is measured.
+    pub enum RecordingLevel {
+        /// The usual.
+        Info = "INFO",
+        /// More.
+        Debug = "DEBUG",
+    }
+}
+
+config_enum! {
+    /// Whether REST clients must show a certificate.
+    pub enum ClientAuth {
+        /// They must.
+        Required = "required",
+        /// They may.
+        Requested = "requested",
+        /// They need not.
+        None = "none",
+    }
+}
+
+/// Keys of a worker in either mode.
+#[derive(Config, Clone, Debug)]
+#[config(importance = low)]
+pub struct WorkerConfig {
+    /// Host and port of some brokers of the Kafka cluster, separated by commas.
+    #[config(key = "bootstrap.servers", default = "localhost:9092", importance = high, non_empty)]
+    pub bootstrap_servers: Vec<String>,
+
+    /// Converter of record keys, unless a connector sets its own.
+    #[config(key = "key.converter", class, importance = high)]
+    pub key_converter: String,
+
+    /// Converter of record values, unless a connector sets its own.
+    #[config(key = "value.converter", class, importance = high)]
+    pub value_converter: String,
+
+    /// Converter of record headers, unless a connector sets its own.
+    #[config(
+        key = "header.converter",
+        class,
+        default = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+    )]
+    pub header_converter: String,
+
+    /// Folders of JVM plugins. Accepted for compatibility; plugins are part of this program.
+    #[config(key = "plugin.path", repeats)]
+    pub plugin_path: Option<Vec<String>>,
+
+    /// How JVM plugins are found. Accepted for compatibility, without effect.
+    #[config(key = "plugin.discovery", default = "hybrid_warn", case_insensitive)]
+    pub plugin_discovery: PluginDiscovery,
+
+    /// Time between two commits of offsets, in milliseconds.
+    #[config(key = "offset.flush.interval.ms", default = 60000, at_least(1))]
+    pub offset_flush_interval_ms: u64,
+
+    /// Time that a commit of offsets may take, in milliseconds.
+    #[config(key = "offset.flush.timeout.ms", default = 5000)]
+    pub offset_flush_timeout_ms: u64,
+
+    /// Time that all tasks together have to stop, in milliseconds.
+    #[config(key = "task.shutdown.graceful.timeout.ms", default = 5000)]
+    pub task_shutdown_graceful_timeout_ms: u64,
+
+    /// Whether source connectors may create topics as their topic.creation keys say.
+    #[config(key = "topic.creation.enable", default = true)]
+    pub topic_creation_enable: bool,
+
+    /// Whether the topics that each connector uses are recorded.
+    #[config(key = "topic.tracking.enable", default = true)]
+    pub topic_tracking_enable: bool,
+
+    /// Whether the record of a connector's topics may be reset through REST.
+    #[config(key = "topic.tracking.allow.reset", default = true)]
+    pub topic_tracking_allow_reset: bool,
+
+    /// Which client settings connectors may override: All, None, Principal or Allowlist.
+    #[config(key = "connector.client.config.override.policy", default = "All", case_insensitive,
+        importance = medium)]
+    pub override_policy: OverridePolicy,
+
+    /// The settings that connectors may override under the policy Allowlist.
+    #[config(key = "connector.client.config.override.allowlist", default = "")]
+    pub override_allowlist: Vec<String>,
+
+    /// Names of the secret providers, each configured by config.providers.NAME.class and
+    /// config.providers.NAME.param keys.
+    #[config(key = "config.providers", default = "")]
+    pub config_providers: Vec<String>,
+
+    /// How the address of the Kafka cluster is looked up.
+    #[config(key = "client.dns.lookup", default = "use_all_dns_ips", importance = medium)]
+    pub client_dns_lookup: DnsLookup,
+
+    /// JVM classes that report metrics. Accepted for compatibility, without effect.
+    #[config(key = "metric.reporters", default = "org.apache.kafka.common.metrics.JmxReporter")]
+    pub metric_reporters: Vec<String>,
+
+    /// Samples kept for windowed metrics.
+    #[config(key = "metrics.num.samples", default = 2, at_least(1))]
+    pub metrics_num_samples: u32,
+
+    /// Window of a sample, in milliseconds.
+    #[config(key = "metrics.sample.window.ms", default = 30000)]
+    pub metrics_sample_window_ms: u64,
+
+    /// How much is measured: INFO or DEBUG.
+    #[config(key = "metrics.recording.level", default = "INFO")]
+    pub metrics_recording_level: RecordingLevel,
+
+    /// Addresses of the REST interface, for example http://:8083,https://:8443.
+    #[config(default = "http://:8083", non_empty)]
+    pub listeners: Vec<String>,
+
+    /// Addresses of the administrative part of the REST interface; those of `listeners` if not
+    /// set, none if empty.
+    #[config(key = "admin.listeners")]
+    pub admin_listeners: Option<Vec<String>>,
+
+    /// Host name that others use to reach this worker.
+    #[config(key = "rest.advertised.host.name")]
+    pub rest_advertised_host_name: Option<String>,
+
+    /// Port that others use to reach this worker.
+    #[config(key = "rest.advertised.port")]
+    pub rest_advertised_port: Option<u16>,
+
+    /// Protocol that others use to reach this worker: http or https.
+    #[config(key = "rest.advertised.listener")]
+    pub rest_advertised_listener: Option<String>,
+
+    /// REST extensions to load, in order.
+    #[config(key = "rest.extension.classes", default = "")]
+    pub rest_extension_classes: Vec<String>,
+
+    /// Value of the Access-Control-Allow-Origin header; none if empty.
+    #[config(key = "access.control.allow.origin", default = "")]
+    pub access_control_allow_origin: String,
+
+    /// Methods for cross-origin requests; GET, POST and HEAD if empty.
+    #[config(key = "access.control.allow.methods", default = "")]
+    pub access_control_allow_methods: String,
+
+    /// Headers added to REST answers: `[action] name:value` items, separated by commas.
+    #[config(key = "response.http.headers.config", default = "",
+        validator = Validator::custom(check_headers))]
+    pub response_http_headers: String,
+
+    /// Whether REST clients must show a certificate.
+    #[config(key = "ssl.client.auth", default = "none")]
+    pub ssl_client_auth: ClientAuth,
+}
+
+/// Keys of a standalone worker.
+#[derive(Config, Clone, Debug)]
+pub struct StandaloneConfig {
+    /// Keys of a worker in either mode.
+    #[config(flatten)]
+    pub worker: WorkerConfig,
+
+    /// File in which the offsets of source connectors are kept.
+    #[config(key = "offset.storage.file.filename", importance = high)]
+    pub offset_storage_file: String,
+}
+
+const HEADER_ACTIONS: [&str; 5] = ["set", "add", "setDate", "addDate", ""];
+
+fn check_headers(key: &str, value: &Value) -> Result<(), String> {
+    let Value::String(text) = value else { return Ok(()) };
+    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let item = item.trim_matches('"');
+        let fault = match item.split_once(':') {
+            None => Some("must have one colon, between the header's name and its value"),
+            Some((_, header)) if header.contains(':') => Some("must have no more than one colon"),
+            Some((left, _)) => {
+                let mut words = left.split_whitespace();
+                match (words.next(), words.next(), words.next()) {
+                    (Some(_), None, _) => None,
+                    (Some(action), Some(_), None) if HEADER_ACTIONS.contains(&action) => None,
+                    _ => Some("must begin with set, add, setDate or addDate, and the name"),
+                }
+            }
+        };
+        if let Some(fault) = fault {
+            return Err(invalid(key, value, &format!("The header '{item}' {fault}")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Props;
+
+    const STRING: &str = "org.apache.kafka.connect.storage.StringConverter";
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<StandaloneConfig, String> {
+        let base = [
+            ("key.converter", STRING),
+            ("value.converter", STRING),
+            ("offset.storage.file.filename", "/tmp/o"),
+        ];
+        let props: Props = base.iter().chain(pairs).copied().collect();
+        StandaloneConfig::parse(&props).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn defaults() {
+        let config = parse(&[]).unwrap();
+        assert_eq!(config.worker.bootstrap_servers, ["localhost:9092"]);
+        assert_eq!(config.worker.listeners, ["http://:8083"]);
+        assert_eq!(config.worker.admin_listeners, None);
+        assert_eq!(config.worker.offset_flush_interval_ms, 60_000);
+        assert_eq!(config.worker.override_policy, OverridePolicy::All);
+    }
+
+    #[test]
+    fn missing_keys_are_all_named() {
+        let errors = StandaloneConfig::parse(&Props::new()).unwrap_err().errors;
+        let keys: Vec<_> = errors.iter().map(|error| error.key.as_str()).collect();
+        assert_eq!(keys, ["key.converter", "value.converter", "offset.storage.file.filename"]);
+        assert_eq!(
+            errors.first().unwrap().message,
+            "Missing required configuration \"key.converter\" which has no default value."
+        );
+    }
+
+    #[test]
+    fn header_rules() {
+        assert!(parse(&[("response.http.headers.config", "add X-A: b, set C:d")]).is_ok());
+        let error = parse(&[("response.http.headers.config", "add X-A b")]).unwrap_err();
+        assert!(error.contains("must have one colon"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_list_of_listeners_is_refused() {
+        let error = parse(&[("listeners", "")]).unwrap_err();
+        assert!(error.contains("must not be empty"), "{error}");
+    }
+}
