@@ -86,3 +86,11 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
         })
         .collect()
 }
+
+/// The last lines of a log file.
+pub(crate) fn tail(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines.get(lines.len().saturating_sub(30)..).unwrap_or_default().join("\n")
+}

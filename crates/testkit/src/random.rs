@@ -58,9 +58,9 @@ impl Rng {
     /// The generator of this process's [`seed`]. `stream` keeps tests of one process apart.
     pub fn seeded(stream: &str) -> Self {
         // FNV-1a: the numbers of a stream must be the same in every build.
-        let stream = stream
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let stream = stream.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+        });
         Self::new(seed() ^ stream)
     }
 

@@ -36,7 +36,9 @@ pub(crate) fn shared() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
     SHARED.get_or_init(|| match find() {
         Ok(shared) => shared,
-        Err(error) => panic!("the test needs Kafka and PostgreSQL; run it with scripts/test, or see: {error:#}"),
+        Err(error) => panic!(
+            "the test needs Kafka and PostgreSQL; run it with scripts/test, or see: {error:#}"
+        ),
     })
 }
 

@@ -1,0 +1,8 @@
+//! The built `copycat` binary as a process: started with properties files, killed, terminated,
+//! restarted, asked over REST.
+
+mod http;
+mod worker;
+
+pub use http::{Answer, request};
+pub use worker::{Worker, WorkerSetup};
