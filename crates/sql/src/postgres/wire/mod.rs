@@ -14,6 +14,7 @@
 
 mod auth;
 mod cancel;
+mod channel;
 mod config;
 mod connect;
 mod connection;
@@ -34,6 +35,9 @@ pub use config::{ConnectConfig, Host, Secret, SslMode, TargetServer};
 pub use connection::Connection;
 pub use error::{Class, PgError, ServerError};
 pub use pipeline::{Format, Param, ParamWriter, Pipeline};
-pub use reply::{Command, Failure, FieldInfo, Reply, Rows, StatementResult, Tag, TransactionStatus};
+pub use reply::{
+    Command, Failure, FieldInfo, Reply, Rows, StatementResult, Tag, TransactionStatus,
+};
 pub use session::SessionSettings;
+pub use url::hide_passwords;
 pub use wait::Wait;

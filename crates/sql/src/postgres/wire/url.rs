@@ -113,8 +113,11 @@ fn strip_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 }
 
 fn unsupported(scheme: &str) -> PgError {
-    let name: String =
-        scheme.chars().filter(|c| c.is_ascii_alphanumeric() || "+-.".contains(*c)).take(30).collect();
+    let name: String = scheme
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "+-.".contains(*c))
+        .take(30)
+        .collect();
     PgError::Config(format!(
         "the database \"{name}\" is not supported; supported are postgresql and sqlite"
     ))

@@ -38,7 +38,8 @@ fn jdbc_urls() {
 
 #[test]
 fn libpq_urls() {
-    let c = parse("postgres://user:p%40ss@[2001:db8::1]:6432,other/db?target_session_attrs=read-write");
+    let c =
+        parse("postgres://user:p%40ss@[2001:db8::1]:6432,other/db?target_session_attrs=read-write");
     assert_eq!(c.hosts, [tcp("2001:db8::1", 6432), tcp("other", 5432)]);
     assert_eq!(c.password.as_ref().unwrap().reveal(), "p@ss");
     assert_eq!(c.target_server, TargetServer::Primary);
@@ -188,9 +189,9 @@ proptest! {
         let encoded: String =
             password.bytes().map(|b| format!("%{b:02x}")).collect();
         let config = parse(&format!("postgres://u:{encoded}@h/d"));
-        prop_assert_eq!(config.password.unwrap().reveal(), &password);
+        prop_assert_eq!(config.password.as_ref().unwrap().reveal(), &password);
         let jdbc = parse(&format!("jdbc:postgresql://h/d?password={encoded}"));
-        prop_assert_eq!(jdbc.password.unwrap().reveal(), &password);
+        prop_assert_eq!(jdbc.password.as_ref().unwrap().reveal(), &password);
     }
 
     #[test]
