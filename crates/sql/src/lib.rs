@@ -10,7 +10,9 @@
 //! - `next_offset` moves only in a transaction that saw the value it moves from, under its epoch;
 //! - after any failure the row is read again, locked; memory and Kafka are never trusted for it.
 
+pub mod config;
 pub mod database;
+pub mod naming;
 pub mod postgres;
 pub mod sqlite;
 pub mod table;

@@ -99,9 +99,11 @@ impl TableWrite {
         index: usize,
         column: &'a PlanColumn,
     ) -> (Cell, &'a Rows) {
-        let Some((batch, row)) = self.rows.get(index).and_then(|r| {
-            batches.get(r.batch as usize).map(|b| (b, r.row as usize))
-        }) else {
+        let Some((batch, row)) = self
+            .rows
+            .get(index)
+            .and_then(|r| batches.get(r.batch as usize).map(|b| (b, r.row as usize)))
+        else {
             return (Cell::Null, &self.extra_rows);
         };
         let (cell, rows) = match &column.source {
