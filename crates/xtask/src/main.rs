@@ -1,2 +1,26 @@
-//! xtask
-fn main() {}
+//! `cargo xtask`: the project's own chores, one module each.
+
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own chores.")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Checks the house rules that neither rustfmt nor clippy knows.
+    Tidy,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Cli::parse().chore {
+        Chore::Tidy => tidy::run(),
+    }
+}
