@@ -131,6 +131,34 @@ impl RawBatch {
         self.headers(row).rev().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
 
+    /// Takes the records of the batch that follows this one, by copying their bytes.
+    /// # Errors
+    /// Gives `next` back if it is of another partition or begins before this batch's end.
+    pub fn append(&mut self, next: RawBatch) -> Result<(), Box<RawBatch>> {
+        let in_order = next.first_offset().is_none_or(|first| first >= self.next_offset);
+        if next.tp != self.tp || !in_order {
+            return Err(Box::new(next));
+        }
+        let shift = self.arena.len() as u32;
+        let headers_shift = self.headers.len() as u32;
+        let moved = |span: Span| Span {
+            start: if span.is_null() { span.start } else { span.start + shift },
+            len: span.len,
+        };
+        Arc::make_mut(&mut self.arena).extend_from_slice(&next.arena);
+        self.records.extend(next.records.iter().map(|record| RawRecord {
+            key: moved(record.key),
+            value: moved(record.value),
+            headers_start: record.headers_start + headers_shift,
+            ..*record
+        }));
+        let headers = next.headers.iter();
+        self.headers
+            .extend(headers.map(|h| RawHeader { name: moved(h.name), value: moved(h.value) }));
+        self.advance_to(next.next_offset);
+        Ok(())
+    }
+
     /// Rows `from..` as a batch of their own over the same arena, for a retry of a part.
     pub fn tail(&self, from: usize) -> RawBatch {
         let records = self.records.get(from..).unwrap_or_default().to_vec();
@@ -258,6 +286,15 @@ mod tests {
         assert_eq!(batch.headers(1).count(), 0);
         assert_eq!(batch.next_offset(), 12);
         assert_eq!(batch.head(1).next_offset(), 9);
+        let mut joined = batch.head(1);
+        let mut more = RawBatchBuilder::new(TopicPartition::new("t", 0));
+        more.header("b", Some(b"2"));
+        more.push(9, 1, TimestampType::CreateTime, Some(b"key"), None);
+        assert!(joined.append(batch.tail(0)).is_err(), "must not begin before the end");
+        joined.append(more.finish(10)).unwrap();
+        assert_eq!((joined.key(1), joined.value(1)), (Some(&b"key"[..]), None));
+        assert_eq!(joined.header(1, "b"), Some(Some(&b"2"[..])));
+        assert_eq!((joined.len(), joined.next_offset()), (2, 10));
         assert_eq!(batch.tail(1).first_offset(), Some(9));
     }
 }

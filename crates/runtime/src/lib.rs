@@ -1,1 +1,25 @@
-//! runtime
+//! Runs one task well: from Kafka through converters and transforms into a sink.
+//!
+//! A sink task is two threads. The fetch thread drives the consumer; the deliver thread decodes and
+//! writes. They share a mailbox of batches with a byte budget. Positions live in the destination;
+//! what the group keeps is a mirror.
+//!
+//! Invariants:
+//! - infrastructure failures never end a task;
+//! - the group's offsets never run ahead of what is durable;
+//! - every record ends as stored, reported or still to be read.
+
+mod chain;
+mod errors;
+
+mod sink;
+mod status;
+
+pub use chain::{Chain, Step};
+pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS};
+
+pub use sink::{
+    DeadLetterSettings, Reset, SinkTaskHandle, SinkTaskSettings, StopMode, TopicIds, Topics,
+    spawn_sink_task,
+};
+pub use status::{Counters, Retrying, State, StatusCell, TaskStatus};

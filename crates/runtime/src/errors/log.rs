@@ -1,0 +1,87 @@
+//! The error log: one line a rejected record where `errors.log.enable` asks for it, else one line a
+//! batch. Record contents appear only with `errors.log.include.messages`.
+
+use data::{RawBatch, Reject, TimestampType};
+
+/// What to log of rejected records.
+#[derive(Clone, Debug)]
+pub struct ErrorLog {
+    pub connector: String,
+    pub task: u32,
+    /// `errors.log.enable`
+    pub each_record: bool,
+    /// `errors.log.include.messages`
+    pub coordinates: bool,
+}
+
+impl ErrorLog {
+    pub(crate) fn rejects(&self, raw: &RawBatch, rejects: &[Reject]) {
+        if self.each_record {
+            for reject in rejects {
+                tracing::error!("{}", self.line(raw, reject));
+            }
+        } else if let Some(first) = rejects.first() {
+            let offset = raw.records().get(first.row as usize).map_or(-1, |r| r.offset);
+            tracing::warn!(
+                partition = %raw.tp(),
+                records = rejects.len(),
+                "reported to the dead letters, the first at offset {offset}: {}",
+                first.message
+            );
+        }
+    }
+
+    /// Connect's line, then the reason.
+    fn line(&self, raw: &RawBatch, reject: &Reject) -> String {
+        let ErrorLog { connector, task, .. } = self;
+        let stage = reject.stage.name();
+        let mut line = format!(
+            "Error encountered in task {connector}-{task}. Executing stage '{stage}' with class '{}'",
+            reject.class
+        );
+        if let Some(record) = raw.records().get(reject.row as usize).filter(|_| self.coordinates) {
+            let (topic, partition, offset) = (raw.topic(), raw.partition(), record.offset);
+            let timestamp = match record.timestamp_type {
+                TimestampType::None => String::new(),
+                TimestampType::CreateTime => {
+                    format!(", timestamp={}, timestampType=CreateTime", record.timestamp)
+                }
+                TimestampType::LogAppendTime => {
+                    format!(", timestamp={}, timestampType=LogAppendTime", record.timestamp)
+                }
+            };
+            line += &format!(
+                ", where consumed record is {{topic='{topic}', partition={partition}, \
+                 offset={offset}{timestamp}}}"
+            );
+        }
+        format!("{line}. {}: {}", reject.exception, reject.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use data::{RawBatchBuilder, Stage, TopicPartition};
+
+    #[test]
+    fn the_line_is_connects_with_the_reason_behind() {
+        let mut b = RawBatchBuilder::new(TopicPartition::new("t", 0));
+        b.push(5, 1, TimestampType::CreateTime, None, Some(b"x"));
+        let raw = b.finish(6);
+        let reject = Reject::data(0, Stage::ValueConverter, "J", "bad".to_owned());
+        let mut log =
+            ErrorLog { connector: "c".to_owned(), task: 0, each_record: true, coordinates: true };
+        let exception = "org.apache.kafka.connect.errors.DataException";
+        assert_eq!(
+            log.line(&raw, &reject),
+            format!(
+                "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'J', \
+                 where consumed record is {{topic='t', partition=0, offset=5, timestamp=1, \
+                 timestampType=CreateTime}}. {exception}: bad"
+            )
+        );
+        log.coordinates = false;
+        assert!(!log.line(&raw, &reject).contains("topic='t'"));
+    }
+}

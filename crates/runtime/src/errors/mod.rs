@@ -1,0 +1,10 @@
+//! What happens when something fails: waits, the breaker, the error log, the dead-letter topic.
+
+mod backoff;
+mod breaker;
+pub(crate) mod dead_letter_topic;
+mod log;
+
+pub use backoff::Backoff;
+pub use breaker::{Breaker, WINDOW_RECORDS};
+pub use log::ErrorLog;

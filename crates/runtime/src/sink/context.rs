@@ -1,0 +1,82 @@
+//! The runtime's ear: what a task reports while it works.
+
+use super::shared::Shared;
+use crate::errors::Breaker;
+use crate::errors::ErrorLog;
+use api::{Error, SinkContext};
+use data::{Batch, Reject, TopicPartition};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub(crate) struct Context {
+    shared: Arc<Shared>,
+    breaker: Breaker,
+    log: ErrorLog,
+    reported: bool,
+    ignored: BTreeSet<String>,
+    /// An error met while a command was served.
+    failure: Option<Error>,
+}
+
+impl Context {
+    pub(crate) fn new(shared: Arc<Shared>, breaker: Breaker, log: ErrorLog) -> Self {
+        Context { shared, breaker, log, reported: false, ignored: BTreeSet::new(), failure: None }
+    }
+
+    /// Whether rejects became durable since the last call.
+    pub(crate) fn take_reported(&mut self) -> bool {
+        std::mem::take(&mut self.reported)
+    }
+
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// # Errors
+    /// The error that was kept while a command was served.
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl SinkContext for Context {
+    fn durable(&mut self, tp: &TopicPartition, next_offset: i64) {
+        self.shared.note_durable(tp, next_offset);
+    }
+
+    fn stored(&mut self, rows: u64) {
+        self.shared.status.count(|c| c.records_stored += rows);
+    }
+
+    fn tolerate(&mut self, records: u64, failed: u64) -> Result<(), Error> {
+        match self.breaker.note(records, failed) {
+            None => Ok(()),
+            Some((failed, records)) => Err(Error::config(format!(
+                "{failed} of the last {records} records cannot be stored: the definition must be \
+                 wrong, not the records"
+            ))
+            .hint(
+                "look at the reasons in the dead-letter table, correct the converter or the table, \
+                 then restart the task; errors.tolerance.max.ratio=1 reports every record instead",
+            )),
+        }
+    }
+
+    fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {
+        self.reported |= !rejects.is_empty();
+        self.shared.status.count(|c| c.records_reported += rejects.len() as u64);
+        self.log.rejects(&batch.raw, rejects);
+    }
+
+    fn ignored(&mut self, what: &str, count: u64) {
+        const NAMES_MAX: usize = 1_000;
+        self.shared.status.count(|c| c.values_ignored += count);
+        if self.ignored.len() < NAMES_MAX && self.ignored.insert(what.to_owned()) {
+            tracing::info!("ignored: {what} (said once)");
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.shared.is_cancelled()
+    }
+}

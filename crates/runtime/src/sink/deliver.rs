@@ -1,0 +1,296 @@
+//! The deliver thread: decodes batches, hands them to the task, retries what is worth retrying.
+//!
+//! It owns the task and calls nothing else that blocks. Infrastructure errors never end it: they are
+//! retried with backoff for ever while the status says why and when next. Commands of the fetch
+//! thread are served between calls and during backoff, so a rebalance never waits for a database
+//! that is down.
+
+use super::context::Context;
+use super::mailbox::Next;
+use super::shared::{Command, Shared};
+use super::start::Starts;
+use crate::chain::Chain;
+use crate::errors::Backoff;
+use crate::errors::dead_letter_topic::DeadLetterTopic;
+use crate::status::Retrying;
+use api::{Error, ErrorKind, SinkTask};
+use data::{RawBatch, TopicPartition};
+use kafka::ClientHandle;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long the thread sleeps when nothing happens; everything that happens wakes it.
+const IDLE_WAIT: Duration = Duration::from_secs(1);
+const BACKOFF_FIRST: Duration = Duration::from_millis(100);
+
+pub(crate) struct Deliver {
+    pub(crate) task: Box<dyn SinkTask>,
+    pub(crate) chain: Chain,
+    pub(crate) context: Context,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) starts: Starts,
+    pub(crate) dead_letters: Option<DeadLetterTopic>,
+    state: Progress,
+}
+
+/// Where the thread stands between two calls of the task.
+struct Progress {
+    /// Partitions whose batches the task takes.
+    open: BTreeSet<TopicPartition>,
+    /// Partitions to be opened (again).
+    opening: BTreeSet<TopicPartition>,
+    /// Opened again after fencing: records fetched before are dropped.
+    reseating: BTreeSet<TopicPartition>,
+    client: Option<ClientHandle>,
+    /// The task has accepted what it has not settled.
+    unsettled: bool,
+    backoff: Backoff,
+    retry_at: Option<Instant>,
+    retry_since: Option<SystemTime>,
+    /// There may be dead letters to forward.
+    outbox: bool,
+}
+
+impl Deliver {
+    pub(crate) fn new(
+        task: Box<dyn SinkTask>,
+        chain: Chain,
+        context: Context,
+        shared: Arc<Shared>,
+        starts: Starts,
+        dead_letters: Option<DeadLetterTopic>,
+        backoff_max: Duration,
+    ) -> Self {
+        let state = Progress {
+            open: BTreeSet::new(),
+            opening: BTreeSet::new(),
+            reseating: BTreeSet::new(),
+            client: None,
+            unsettled: false,
+            backoff: Backoff::new(BACKOFF_FIRST, backoff_max),
+            retry_at: None,
+            retry_since: None,
+            outbox: dead_letters.is_some(),
+        };
+        Deliver { task, chain, context, shared, starts, dead_letters, state }
+    }
+
+    /// Runs until stopped or failed. `Err` is what the task is FAILED with.
+    pub(crate) fn run(mut self) -> Result<(), Error> {
+        loop {
+            let next = match self.retry_wait() {
+                Some(wait) => match self.shared.mailbox.next_command(wait) {
+                    Some(command) => Next::Command(command),
+                    None => Next::Idle,
+                },
+                None => self.shared.mailbox.next(self.idle_wait()),
+            };
+            let result = match next {
+                Next::Command(Command::Stop) => return self.stop(),
+                Next::Command(command) => {
+                    self.serve(command);
+                    Ok(())
+                }
+                Next::Batches(batches) => self.deliver(batches),
+                Next::Idle if self.retry_wait().is_some() => Ok(()),
+                Next::Idle => self.catch_up(),
+            };
+            self.judge(result)?;
+        }
+    }
+
+    fn retry_wait(&self) -> Option<Duration> {
+        let at = self.state.retry_at?;
+        at.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    }
+
+    /// Work that is left makes the thread look at its mailbox without waiting.
+    fn idle_wait(&self) -> Duration {
+        if self.state.unsettled || self.can_open() || self.state.outbox {
+            Duration::ZERO
+        } else {
+            IDLE_WAIT
+        }
+    }
+
+    fn can_open(&self) -> bool {
+        !self.state.opening.is_empty()
+    }
+
+    fn serve(&mut self, command: Command) {
+        match command {
+            Command::Open { partitions, client } => {
+                self.state.opening.extend(partitions);
+                self.state.client = Some(client);
+                self.open_if_calm();
+            }
+            Command::Close { partitions, lost, done } => {
+                self.close(&partitions, lost);
+                // The fetch thread may have stopped waiting.
+                let _gone = done.send(());
+            }
+            Command::Reseated(partitions) => {
+                self.state.reseating.retain(|tp| !partitions.contains(tp));
+            }
+            Command::Stop => {}
+        }
+    }
+
+    /// A rebalance waits for the answer, so seats are taken at once unless a retry is pending.
+    fn open_if_calm(&mut self) {
+        if self.state.retry_at.is_none() {
+            let result = self.open();
+            if let Err(error) = self.judge(result) {
+                // Kept for the next turn of the loop, which ends the task with it.
+                self.context.fail(error);
+            }
+        }
+    }
+
+    fn close(&mut self, partitions: &[TopicPartition], lost: bool) {
+        if !lost && self.state.unsettled && self.state.retry_at.is_none() {
+            let result = self.task.flush(&mut self.context);
+            self.state.unsettled = result.is_err();
+            if let Err(error) = self.judge(result) {
+                self.context.fail(error);
+            }
+        }
+        self.task.close(partitions, lost, &mut self.context);
+        for tp in partitions {
+            self.state.open.remove(tp);
+            self.state.opening.remove(tp);
+            self.state.reseating.remove(tp);
+        }
+    }
+
+    /// What is left to do when nothing waits in the mailbox.
+    fn catch_up(&mut self) -> Result<(), Error> {
+        self.context.check()?;
+        if self.state.unsettled {
+            self.task.flush(&mut self.context)?;
+            self.state.unsettled = false;
+        }
+        self.open()?;
+        self.forward()?;
+        self.settled();
+        Ok(())
+    }
+
+    fn deliver(&mut self, batches: Vec<RawBatch>) -> Result<(), Error> {
+        self.context.check()?;
+        let state = &self.state;
+        let wanted = |tp: &TopicPartition| state.open.contains(tp) && !state.reseating.contains(tp);
+        let wanted: Vec<RawBatch> = batches.into_iter().filter(|b| wanted(b.tp())).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let read: usize = wanted.iter().map(RawBatch::len).sum();
+        self.shared.status.count(|c| c.records_read += read as u64);
+        let decoded = wanted.into_iter().map(|raw| self.chain.run(raw)).collect();
+        self.state.unsettled = true;
+        self.task.put(decoded, &mut self.context)?;
+        self.state.outbox |= self.context.take_reported();
+        self.settled();
+        Ok(())
+    }
+
+    fn open(&mut self) -> Result<(), Error> {
+        let Some(client) = self.state.client.clone().filter(|_| self.can_open()) else {
+            return Ok(());
+        };
+        let partitions: Vec<TopicPartition> = self.state.opening.iter().cloned().collect();
+        let seats = self.starts.seats(&partitions)?;
+        let mut resolver = self.starts.resolver(&client);
+        let starts = self.task.open(&seats, &mut resolver, &mut self.context)?;
+        let starts: Vec<_> = partitions.into_iter().zip(starts).collect();
+        for (tp, offset) in &starts {
+            tracing::info!(partition = %tp, offset, "reading from");
+        }
+        self.state.open.extend(self.state.opening.iter().cloned());
+        self.state.opening.clear();
+        self.shared.seated(starts);
+        self.settled();
+        Ok(())
+    }
+
+    fn forward(&mut self) -> Result<(), Error> {
+        self.state.outbox |= self.context.take_reported();
+        let Some(topic) = self.dead_letters.as_mut().filter(|_| self.state.outbox) else {
+            self.state.outbox = false;
+            return Ok(());
+        };
+        self.state.outbox = topic.forward(self.task.as_mut())?;
+        Ok(())
+    }
+
+    /// Sorts an error by who must act; only what ends the task is given back.
+    fn judge(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        let Err(error) = result else { return Ok(()) };
+        match error.kind {
+            ErrorKind::Retriable => self.retry(&error),
+            ErrorKind::Fenced => self.reopen(&error),
+            ErrorKind::Cancelled => {}
+            ErrorKind::Data | ErrorKind::Config | ErrorKind::Bug => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn retry(&mut self, error: &Error) {
+        let state = &mut self.state;
+        let wait = state.backoff.failed(jitter());
+        let since = *state.retry_since.get_or_insert_with(SystemTime::now);
+        state.retry_at = Some(Instant::now() + wait);
+        let attempts = state.backoff.attempts();
+        let reason = error.report();
+        if attempts == 1 || attempts.is_power_of_two() {
+            tracing::warn!(attempts, next_in_ms = wait.as_millis() as u64, "retrying: {reason}");
+        }
+        let sqlstate = error.sqlstate.clone();
+        let next_attempt = SystemTime::now() + wait;
+        self.shared.status.update(|status| {
+            status.retrying = Some(Retrying { reason, sqlstate, attempts, since, next_attempt });
+        });
+    }
+
+    /// Another owner moved our rows: everything in flight is void, ask where things stand.
+    fn reopen(&mut self, error: &Error) {
+        tracing::warn!("position taken over, reading it again: {}", error.report());
+        let all: Vec<TopicPartition> = self.state.open.iter().cloned().collect();
+        self.task.close(&all, true, &mut self.context);
+        self.shared.mailbox.drop_partitions(&all);
+        self.state.reseating.extend(all.iter().cloned());
+        self.state.opening.extend(all);
+        self.state.open.clear();
+        self.state.unsettled = false;
+        self.retry(error);
+    }
+
+    fn settled(&mut self) {
+        if self.state.retry_at.take().is_some() {
+            self.state.backoff.succeeded();
+            self.state.retry_since = None;
+            self.shared.status.update(|status| status.retrying = None);
+            tracing::info!("working again");
+        }
+    }
+
+    /// One last attempt to make durable what was accepted; what cannot be is read again later.
+    fn stop(mut self) -> Result<(), Error> {
+        if self.state.unsettled
+            && let Err(error) = self.task.flush(&mut self.context)
+        {
+            tracing::warn!("stopped before everything was written: {}", error.report());
+        }
+        let all: Vec<TopicPartition> = self.state.open.iter().cloned().collect();
+        self.task.close(&all, false, &mut self.context);
+        Ok(())
+    }
+}
+
+/// Spreads retries of many tasks; the hash state of a new map is random enough for that.
+fn jitter() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(0_u8);
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,308 @@
+//! The fetch thread: drives the consumer, fills the mailbox, mirrors positions to the group.
+//!
+//! It never waits for the destination. When the mailbox is full it serves events only, so the group
+//! keeps its member while librdkafka stops fetching by itself.
+
+use super::rebalance::{CloseWait, SinkRebalance, close, mirror, open};
+use super::settings::{Reset, SinkTaskSettings, Topics};
+use super::shared::{Command, Shared};
+use super::start::{Starts, kafka_error};
+use super::stop::{StopMode, StopSignal};
+use crate::status::Retrying;
+use api::Error;
+use data::{RawBatch, TopicPartition};
+use kafka::{ErrorKind as K, PollLimits, Polled, SinkConsumer, Trouble};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The longest a poll sleeps: seats, commits and new topics are looked after in between.
+const POLL_WAIT: Duration = Duration::from_millis(100);
+const ROOM_WAIT: Duration = Duration::from_millis(20);
+const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(crate) struct Fetch {
+    settings: SinkTaskSettings,
+    shared: Arc<Shared>,
+    consumer: SinkConsumer,
+    stop: StopSignal,
+    close_wait: CloseWait,
+    starts: Starts,
+    limits: PollLimits,
+    next_commit: Instant,
+    next_topics: Instant,
+    subscribed: Vec<String>,
+    troubled: bool,
+}
+
+impl Fetch {
+    /// # Errors
+    /// Settings the client refuses.
+    pub(crate) fn new(
+        settings: SinkTaskSettings,
+        shared: Arc<Shared>,
+        stop: StopSignal,
+        starts: Starts,
+    ) -> Result<Self, Error> {
+        let close_wait = CloseWait::new(settings.shutdown_timeout);
+        let rebalance = SinkRebalance { shared: shared.clone(), close_wait: close_wait.clone() };
+        let consumer =
+            SinkConsumer::new(&settings.consumer, Box::new(rebalance)).map_err(kafka_error)?;
+        stop.wake_with(consumer.waker());
+        let limits =
+            PollLimits { rows_max: settings.batch_rows_max, bytes_max: settings.batch_bytes_max };
+        let now = Instant::now();
+        Ok(Fetch {
+            next_commit: now + settings.commit_interval,
+            next_topics: now,
+            settings,
+            shared,
+            consumer,
+            stop,
+            close_wait,
+            starts,
+            limits,
+            subscribed: Vec::new(),
+            troubled: false,
+        })
+    }
+
+    /// Runs until stopped, or until either thread cannot go on.
+    pub(crate) fn run(mut self) -> Result<(), Error> {
+        let result = self.fetch();
+        let mode = self.stop.mode();
+        if mode == Some(StopMode::Leave) {
+            self.close_wait.set(StopMode::LEAVE_WAIT.min(self.settings.shutdown_timeout));
+        }
+        if self.settings.self_assign {
+            let all = self.consumer.assignment();
+            close(
+                &self.shared,
+                self.consumer.handle(),
+                &all,
+                false,
+                self.settings.shutdown_timeout,
+            );
+        }
+        match mode {
+            Some(StopMode::Stay) => self.consumer.close(),
+            Some(StopMode::Leave) | None => self.consumer.leave(),
+        }
+        result
+    }
+
+    fn fetch(&mut self) -> Result<(), Error> {
+        let mut self_assigned = !self.settings.self_assign;
+        while self.stop.mode().is_none() && self.shared.is_delivering() {
+            if !self_assigned {
+                self_assigned = self.assign_all()?;
+            } else if self.settings.self_assign {
+                self.reseat_manually()?;
+            } else {
+                self.follow_topics()?;
+                self.take_seats()?;
+            }
+            self.mirror_positions();
+            let full = !self.shared.mailbox.has_room();
+            let polled = if full {
+                let events_only = PollLimits { rows_max: 0, bytes_max: 0 };
+                self.consumer.poll(Duration::ZERO, events_only)
+            } else {
+                self.consumer.poll(POLL_WAIT, self.limits)
+            };
+            self.take(polled.map_err(kafka_error)?)?;
+            if full {
+                self.shared.mailbox.wait_for_room(ROOM_WAIT);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, polled: Polled) -> Result<(), Error> {
+        if self.troubled && !(polled.batches.is_empty() && polled.ends.is_empty()) {
+            self.troubled = false;
+            self.shared.status.update(|status| status.retrying = None);
+        }
+        for batch in polled.batches {
+            self.shared.mailbox.push(batch);
+        }
+        for (tp, end) in polled.ends {
+            self.shared.mailbox.push(RawBatch::empty(tp, end));
+        }
+        for outcome in polled.commits {
+            if let Err(error) = outcome.result {
+                tracing::debug!("group offsets not mirrored: {error}");
+            }
+        }
+        for trouble in polled.errors {
+            self.face(trouble)?;
+        }
+        Ok(())
+    }
+
+    /// Troubles that pass are shown in the status; others end the task.
+    fn face(&mut self, trouble: Trouble) -> Result<(), Error> {
+        let Trouble { at, error } = trouble;
+        match (error.kind(), at) {
+            (K::OffsetOutOfRange, Some(tp)) => self.out_of_range(&tp),
+            (K::Authentication | K::Authorization | K::Configuration | K::Fatal, _) => {
+                Err(kafka_error(error).source("the kafka client cannot go on".to_owned()))
+            }
+            (K::Fenced, _) => {
+                let all = self.consumer.assignment();
+                close(&self.shared, self.consumer.handle(), &all, true, Duration::ZERO);
+                Err(Error::config(format!("another worker has taken this task's seat: {error}"))
+                    .hint(
+                        "stop the other worker, or give one of them another listener port or name",
+                    ))
+            }
+            _ => {
+                self.wait_for_kafka(&error);
+                Ok(())
+            }
+        }
+    }
+
+    fn wait_for_kafka(&mut self, error: &kafka::Error) {
+        let now = SystemTime::now();
+        self.troubled = true;
+        self.shared.status.update(|status| {
+            let (attempts, since) =
+                status.retrying.as_ref().map_or((1, now), |r| (r.attempts + 1, r.since));
+            let reason = error.to_string();
+            let next_attempt = now + Duration::from_secs(1);
+            status.retrying =
+                Some(Retrying { reason, sqlstate: None, attempts, since, next_attempt });
+        });
+    }
+
+    /// The log no longer reaches back to our position (or has been cut short): the gap is said and the
+    /// configured reset followed.
+    fn out_of_range(&mut self, tp: &TopicPartition) -> Result<(), Error> {
+        let Some(position) = self.consumer.position(tp) else { return Ok(()) };
+        if self.settings.reset == Reset::None {
+            return Err(Error::config(format!(
+                "position {position} of {tp} is not in the log any more and auto.offset.reset is none"
+            ))
+            .hint("set consumer.override.auto.offset.reset to earliest or latest to go on"));
+        }
+        let reset = self.starts.reset(self.consumer.handle(), tp)?;
+        if reset < position {
+            return Err(Error::config(format!(
+                "the log of {tp} ends before our position {position}: records were lost in Kafka, or \
+                 the topic was created anew"
+            ))
+            .hint("stop the connector and set its offsets to where it shall go on"));
+        }
+        tracing::warn!(partition = %tp, from = position, to = reset,
+            "gap: these offsets are not in the log any more and were never read");
+        self.shared.mailbox.push(RawBatch::empty(tp.clone(), reset));
+        self.consumer.seat(tp, reset).map_err(kafka_error)?;
+        Ok(())
+    }
+
+    /// Seats partitions whose start came too late for the rebalance, or that were opened again.
+    fn take_seats(&mut self) -> Result<(), Error> {
+        let seats = self.shared.take_seats();
+        if seats.is_empty() {
+            return Ok(());
+        }
+        let partitions: Vec<TopicPartition> = seats.keys().cloned().collect();
+        self.shared.mailbox.drop_partitions(&partitions);
+        for (tp, offset) in seats {
+            self.consumer.seat(&tp, offset).map_err(kafka_error)?;
+        }
+        self.shared.mailbox.command(Command::Reseated(partitions));
+        Ok(())
+    }
+
+    fn follow_topics(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        if now < self.next_topics {
+            return Ok(());
+        }
+        self.next_topics = now + self.settings.topics_refresh;
+        let wanted = match self.topics() {
+            Ok(wanted) => wanted,
+            Err(error) if error.is_retriable() => {
+                self.wait_for_kafka(&error);
+                self.next_topics = now + Duration::from_secs(1);
+                return Ok(());
+            }
+            Err(error) => return Err(kafka_error(error)),
+        };
+        if wanted != self.subscribed && !wanted.is_empty() {
+            tracing::info!("subscribing to {}", wanted.join(", "));
+            let names: Vec<&str> = wanted.iter().map(String::as_str).collect();
+            self.consumer.subscribe(&names).map_err(kafka_error)?;
+            self.subscribed = wanted;
+        }
+        Ok(())
+    }
+
+    fn topics(&self) -> kafka::Result<Vec<String>> {
+        match &self.settings.topics {
+            Topics::List(list) => Ok(list.clone()),
+            Topics::Regex(regex) => {
+                let all = self.consumer.handle().list_topics(ASK_TIMEOUT)?;
+                let internal = |name: &str| name.starts_with("__");
+                let mut matching: Vec<String> = all
+                    .into_iter()
+                    .map(|topic| topic.name)
+                    .filter(|name| regex.is_match(name) && !internal(name))
+                    .collect();
+                matching.sort();
+                Ok(matching)
+            }
+        }
+    }
+
+    /// Without a group: all partitions of all topics, once their starts are known.
+    fn assign_all(&mut self) -> Result<bool, Error> {
+        let mut partitions = Vec::new();
+        for topic in self.topics().map_err(kafka_error)? {
+            match self.consumer.handle().topic(&topic, ASK_TIMEOUT) {
+                Ok(found) => partitions.extend(
+                    (0..found.partitions).map(|p| TopicPartition::new(topic.as_str(), p as i32)),
+                ),
+                Err(error) if error.is_retriable() || error.kind() == K::UnknownTopic => {
+                    self.wait_for_kafka(&error);
+                    return Ok(false);
+                }
+                Err(error) => return Err(kafka_error(error)),
+            }
+        }
+        open(&self.shared, self.consumer.handle(), &partitions);
+        let mut starts = vec![None; partitions.len()];
+        while starts.iter().any(Option::is_none)
+            && self.stop.mode().is_none()
+            && self.shared.is_delivering()
+        {
+            let found = self.shared.wait_for_seats(&partitions, POLL_WAIT);
+            for (start, found) in starts.iter_mut().zip(found) {
+                *start = start.or(found);
+            }
+        }
+        let seats: Vec<_> =
+            partitions.into_iter().zip(starts).filter_map(|(tp, at)| Some((tp, at?))).collect();
+        self.consumer.assign_manually(&seats).map_err(kafka_error)?;
+        Ok(true)
+    }
+
+    fn reseat_manually(&mut self) -> Result<(), Error> {
+        self.take_seats()
+    }
+
+    fn mirror_positions(&mut self) {
+        let now = Instant::now();
+        if now < self.next_commit {
+            return;
+        }
+        self.next_commit = now + self.settings.commit_interval;
+        let positions = mirror(self.shared.take_durable(None));
+        if !positions.is_empty()
+            && let Err(error) = self.consumer.commit_async(&positions)
+        {
+            tracing::debug!("group offsets not mirrored: {error}");
+        }
+    }
+}

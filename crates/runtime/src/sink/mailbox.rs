@@ -1,0 +1,204 @@
+//! What lies between a task's fetch thread and its deliver thread: batches, and commands that
+//! overtake them.
+//!
+//! Records of a partition that arrive while the deliver thread is busy are joined into one batch, up
+//! to the limits, so that a backlog fills transactions by itself and one record goes out at once.
+//!
+//! Invariants: at most one batch a partition waits; batches of a partition leave in offset order;
+//! once a partition is dropped, nothing of it leaves any more until it is seated again.
+
+use data::{RawBatch, TopicPartition};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Limits of one mailbox.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Records of one waiting batch.
+    pub batch_rows_max: usize,
+    /// Bytes of one waiting batch.
+    pub batch_bytes_max: usize,
+    /// Bytes of all waiting batches together; above it the fetch thread stops fetching.
+    pub queue_bytes_max: usize,
+}
+
+/// What the deliver thread gets next.
+#[derive(Debug)]
+pub(crate) enum Next<C> {
+    Command(C),
+    /// At most one batch a partition.
+    Batches(Vec<RawBatch>),
+    /// Nothing came within the time given.
+    Idle,
+}
+
+#[derive(Debug)]
+struct State<C> {
+    commands: VecDeque<C>,
+    batches: VecDeque<RawBatch>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Mailbox<C> {
+    state: Mutex<State<C>>,
+    changed: Condvar,
+    limits: Limits,
+}
+
+impl<C> Mailbox<C> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let state = State { commands: VecDeque::new(), batches: VecDeque::new(), bytes: 0 };
+        Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits }
+    }
+
+    /// The state is a queue without rules that a panic could break halfway.
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn command(&self, command: C) {
+        self.lock().commands.push_back(command);
+        self.changed.notify_all();
+    }
+
+    /// Adds a fetched batch: to the waiting one of its partition where that has room.
+    pub(crate) fn push(&self, batch: RawBatch) {
+        let mut state = self.lock();
+        let before = batch.bytes();
+        let last = state.batches.iter_mut().rev().find(|waiting| waiting.tp() == batch.tp());
+        let rest = match last {
+            Some(waiting)
+                if waiting.len() + batch.len() <= self.limits.batch_rows_max
+                    && waiting.bytes() + batch.bytes() <= self.limits.batch_bytes_max =>
+            {
+                waiting.append(batch).err().map(|rest| *rest)
+            }
+            _ => Some(batch),
+        };
+        state.batches.extend(rest);
+        state.bytes += before;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Whether more may be fetched.
+    pub(crate) fn has_room(&self) -> bool {
+        self.lock().bytes < self.limits.queue_bytes_max
+    }
+
+    /// Waits until more may be fetched, at most `timeout`.
+    pub(crate) fn wait_for_room(&self, timeout: Duration) -> bool {
+        let full = |state: &mut State<C>| state.bytes >= self.limits.queue_bytes_max;
+        let waited = self.changed.wait_timeout_while(self.lock(), timeout, full);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// The next command, else the first waiting batch of every partition, else waits.
+    pub(crate) fn next(&self, timeout: Duration) -> Next<C> {
+        let empty = |state: &mut State<C>| state.commands.is_empty() && state.batches.is_empty();
+        let waited = self.changed.wait_timeout_while(self.lock(), timeout, empty);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if let Some(command) = state.commands.pop_front() {
+            return Next::Command(command);
+        }
+        let taken = take_first_of_each(&mut state.batches);
+        if taken.is_empty() {
+            return Next::Idle;
+        }
+        state.bytes = state.batches.iter().map(RawBatch::bytes).sum();
+        drop(state);
+        self.changed.notify_all();
+        Next::Batches(taken)
+    }
+
+    /// The next command alone; batches stay. For waits in which nothing can be delivered.
+    pub(crate) fn next_command(&self, timeout: Duration) -> Option<C> {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.lock();
+        loop {
+            if let Some(command) = state.commands.pop_front() {
+                return Some(command);
+            }
+            let left = deadline.checked_duration_since(Instant::now())?;
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Forgets waiting batches of these partitions.
+    pub(crate) fn drop_partitions(&self, partitions: &[TopicPartition]) {
+        let mut state = self.lock();
+        state.batches.retain(|batch| !partitions.contains(batch.tp()));
+        state.bytes = state.batches.iter().map(RawBatch::bytes).sum();
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+fn take_first_of_each(batches: &mut VecDeque<RawBatch>) -> Vec<RawBatch> {
+    let mut taken: Vec<RawBatch> = Vec::new();
+    let mut left = VecDeque::new();
+    for batch in batches.drain(..) {
+        if taken.iter().any(|t| t.tp() == batch.tp()) {
+            left.push_back(batch);
+        } else {
+            taken.push(batch);
+        }
+    }
+    *batches = left;
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use data::{RawBatchBuilder, TimestampType};
+
+    fn batch(partition: i32, from: i64, rows: i64) -> RawBatch {
+        let mut builder = RawBatchBuilder::new(TopicPartition::new("t", partition));
+        for offset in from..from + rows {
+            builder.push(offset, 0, TimestampType::CreateTime, None, Some(b"0123456789"));
+        }
+        builder.finish(from + rows)
+    }
+
+    fn mailbox() -> Mailbox<&'static str> {
+        Mailbox::new(Limits { batch_rows_max: 5, batch_bytes_max: 10_000, queue_bytes_max: 300 })
+    }
+
+    fn taken(mailbox: &Mailbox<&'static str>) -> Vec<(i32, i64, usize)> {
+        match mailbox.next(Duration::ZERO) {
+            Next::Batches(batches) => batches
+                .iter()
+                .map(|b| (b.partition(), b.first_offset().unwrap(), b.len()))
+                .collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn arrivals_join_up_to_the_limit_and_keep_their_order() {
+        let mailbox = mailbox();
+        for b in [batch(0, 0, 3), batch(1, 7, 1), batch(0, 3, 2), batch(0, 5, 2), batch(1, 8, 1)] {
+            mailbox.push(b);
+        }
+        assert_eq!(taken(&mailbox), [(0, 0, 5), (1, 7, 2)]);
+        assert_eq!(taken(&mailbox), [(0, 5, 2)]);
+        assert!(matches!(mailbox.next(Duration::ZERO), Next::Idle));
+    }
+
+    #[test]
+    fn commands_overtake_and_dropped_partitions_are_gone() {
+        let mailbox = mailbox();
+        mailbox.push(batch(0, 0, 4));
+        mailbox.push(batch(1, 0, 4));
+        assert!(!mailbox.has_room());
+        mailbox.command("close");
+        mailbox.drop_partitions(&[TopicPartition::new("t", 0)]);
+        assert!(matches!(mailbox.next(Duration::ZERO), Next::Command("close")));
+        assert_eq!(taken(&mailbox), [(1, 0, 4)]);
+        assert!(mailbox.has_room() && mailbox.wait_for_room(Duration::ZERO));
+    }
+}

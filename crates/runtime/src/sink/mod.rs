@@ -1,0 +1,213 @@
+//! A running sink task: two threads, one handle.
+
+mod context;
+mod deliver;
+mod fetch;
+mod mailbox;
+mod rebalance;
+mod settings;
+mod shared;
+mod start;
+mod stop;
+
+pub use settings::{DeadLetterSettings, Reset, SinkTaskSettings, Topics};
+pub use start::TopicIds;
+pub(crate) use start::kafka_error;
+pub use stop::StopMode;
+
+use crate::chain::Chain;
+use crate::errors::Breaker;
+use crate::errors::dead_letter_topic::DeadLetterTopic;
+use crate::status::{State, StatusCell, TaskStatus};
+use api::{Error, SinkTask};
+use context::Context;
+use deliver::Deliver;
+use fetch::Fetch;
+use mailbox::Limits;
+use shared::{Command, Shared};
+use start::Starts;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stop::StopSignal;
+
+/// How long the deliver thread may take to notice that it was cancelled.
+const CANCEL_WAIT: Duration = Duration::from_secs(1);
+
+/// A task that runs until it is stopped or fails. Dropping the handle does not stop it.
+pub struct SinkTaskHandle {
+    shared: Arc<Shared>,
+    stop: StopSignal,
+    ended: crossbeam_channel::Receiver<()>,
+}
+
+impl SinkTaskHandle {
+    pub fn status(&self) -> TaskStatus {
+        self.shared.status.get()
+    }
+
+    /// Asks the task to end; see [`SinkTaskHandle::wait`].
+    pub fn stop(&self, mode: StopMode) {
+        self.stop.stop(mode);
+    }
+
+    /// Waits until the task has ended. False if it has not within `timeout`.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let ended = self.ended.recv_timeout(timeout);
+        !matches!(ended, Err(crossbeam_channel::RecvTimeoutError::Timeout))
+    }
+
+    /// Ends waits for the destination: what is in flight is rolled back or found out about later.
+    pub fn cancel(&self) {
+        self.shared.cancel();
+    }
+}
+
+/// Starts a task on two threads of its own. Trouble of any kind shows in the status; a start that
+/// cannot work (settings) ends in FAILED.
+pub fn spawn_sink_task(
+    settings: SinkTaskSettings,
+    task: Box<dyn SinkTask>,
+    chain: Chain,
+    topic_ids: TopicIds,
+    status: StatusCell,
+) -> SinkTaskHandle {
+    let limits = Limits {
+        batch_rows_max: settings.batch_rows_max,
+        batch_bytes_max: settings.batch_bytes_max,
+        queue_bytes_max: settings.queue_bytes_max,
+    };
+    let shared = Arc::new(Shared::new(limits, status));
+    let stop = StopSignal::default();
+    let (ending, ended) = crossbeam_channel::bounded::<()>(0);
+    let handle = SinkTaskHandle { shared: shared.clone(), stop: stop.clone(), ended };
+    let name = format!("sink-{}-{}", settings.connector, settings.task);
+    let threads = Threads { settings, shared: shared.clone(), stop, topic_ids };
+    let span = tracing::info_span!("task", connector = %threads.settings.connector,
+        task = threads.settings.task);
+    let body = move || {
+        let _entered = span.clone().entered();
+        threads.run(task, chain, &span);
+        // Dropping the only sender tells waiters.
+        drop(ending);
+    };
+    if let Err(error) = std::thread::Builder::new().name(name).spawn(body) {
+        let error = Error::bug("a thread could not be started").source(error);
+        fail(&shared, &error);
+    }
+    handle
+}
+
+struct Threads {
+    settings: SinkTaskSettings,
+    shared: Arc<Shared>,
+    stop: StopSignal,
+    topic_ids: TopicIds,
+}
+
+impl Threads {
+    fn starts(&self) -> Starts {
+        Starts {
+            reset: self.settings.reset,
+            group: self.settings.group.clone(),
+            topic_ids: self.topic_ids.clone(),
+        }
+    }
+
+    /// The fetch thread's body: starts the deliver thread, fetches, and waits for it at the end.
+    fn run(self, task: Box<dyn SinkTask>, chain: Chain, span: &tracing::Span) {
+        let result = self.run_both(task, chain, span);
+        let shared = &self.shared;
+        match result {
+            Ok(()) => shared.status.update(|status| {
+                status.retrying = None;
+                if status.state != State::Failed {
+                    status.state = State::Unassigned;
+                }
+            }),
+            Err(error) => fail(shared, &error),
+        }
+    }
+
+    fn run_both(
+        &self,
+        task: Box<dyn SinkTask>,
+        chain: Chain,
+        span: &tracing::Span,
+    ) -> Result<(), Error> {
+        let settings = &self.settings;
+        let breaker = Breaker::new(settings.tolerance_ratio_max);
+        let context = Context::new(self.shared.clone(), breaker, settings.error_log.clone());
+        let dead_letters = settings
+            .dead_letters
+            .clone()
+            .map(|topic| DeadLetterTopic::new(topic, settings.admin.clone(), &settings.error_log));
+        let fetch =
+            Fetch::new(settings.clone(), self.shared.clone(), self.stop.clone(), self.starts())?;
+        let deliver = Deliver::new(
+            task,
+            chain,
+            context,
+            self.shared.clone(),
+            self.starts(),
+            dead_letters,
+            settings.retry_backoff_max,
+        );
+        let delivering = self.spawn_deliver(deliver, span)?;
+        self.shared.status.update(|status| status.state = State::Running);
+        let fetched = fetch.run();
+        self.shared.mailbox.command(Command::Stop);
+        let delivered = self.join(delivering);
+        // The destination's reason tells more than the client's.
+        delivered.and(fetched)
+    }
+
+    fn spawn_deliver(
+        &self,
+        deliver: Deliver,
+        span: &tracing::Span,
+    ) -> Result<crossbeam_channel::Receiver<Result<(), Error>>, Error> {
+        let (send, receive) = crossbeam_channel::bounded(1);
+        let name = format!("deliver-{}-{}", self.settings.connector, self.settings.task);
+        let (shared, span) = (self.shared.clone(), span.clone());
+        let body = move || {
+            let _entered = span.entered();
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| deliver.run()));
+            let result = caught.unwrap_or_else(|_| {
+                Err(Error::bug("the task panicked").hint("please report this with the log above"))
+            });
+            // The receiver waits for exactly one result, or has given up.
+            let _gone = send.send(result);
+            shared.delivering_ended();
+        };
+        std::thread::Builder::new()
+            .name(name)
+            .spawn(body)
+            .map_err(|error| Error::bug("a thread could not be started").source(error))?;
+        Ok(receive)
+    }
+
+    fn join(
+        &self,
+        delivering: crossbeam_channel::Receiver<Result<(), Error>>,
+    ) -> Result<(), Error> {
+        let deadline = Instant::now() + self.settings.shutdown_timeout;
+        if let Ok(result) = delivering.recv_deadline(deadline) {
+            return result;
+        }
+        self.shared.cancel();
+        delivering.recv_timeout(CANCEL_WAIT).unwrap_or_else(|_| {
+            tracing::warn!("the destination does not answer; its last transaction is left to it");
+            Ok(())
+        })
+    }
+}
+
+fn fail(shared: &Shared, error: &Error) {
+    let report = error.report();
+    tracing::error!("task failed: {report}");
+    shared.status.update(|status| {
+        status.state = State::Failed;
+        status.trace = Some(report);
+        status.retrying = None;
+    });
+}

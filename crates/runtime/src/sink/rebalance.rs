@@ -1,0 +1,99 @@
+//! The runtime's side of a rebalance; runs on the fetch thread inside a poll.
+//!
+//! Polling must never wait for a database: a partition whose destination does not answer in time is
+//! left out and seated later, and a revocation waits for what is in flight only up to a deadline. The
+//! offset row, not this wait, keeps two owners apart.
+
+use super::shared::{Command, Shared};
+use super::start::MIRROR;
+use data::TopicPartition;
+use kafka::{ClientHandle, Position, Rebalance};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const OPEN_WAIT: Duration = Duration::from_secs(2);
+const COMMIT_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a revocation waits, in milliseconds; a stop shortens it.
+#[derive(Clone, Debug)]
+pub(crate) struct CloseWait(Arc<AtomicU64>);
+
+impl CloseWait {
+    pub(crate) fn new(wait: Duration) -> Self {
+        CloseWait(Arc::new(AtomicU64::new(wait.as_millis() as u64)))
+    }
+
+    pub(crate) fn set(&self, wait: Duration) {
+        self.0.store(wait.as_millis() as u64, Ordering::Release);
+    }
+
+    fn get(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Acquire))
+    }
+}
+
+pub(crate) struct SinkRebalance {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) close_wait: CloseWait,
+}
+
+impl Rebalance for SinkRebalance {
+    fn assigned(
+        &mut self,
+        client: &ClientHandle,
+        partitions: &[TopicPartition],
+    ) -> Vec<Option<i64>> {
+        open(&self.shared, client, partitions);
+        self.shared.wait_for_seats(partitions, OPEN_WAIT)
+    }
+
+    fn revoked(&mut self, client: &ClientHandle, partitions: &[TopicPartition], lost: bool) {
+        close(&self.shared, client, partitions, lost, self.close_wait.get());
+    }
+}
+
+/// Asks the deliver thread for the starts of partitions.
+pub(crate) fn open(shared: &Shared, client: &ClientHandle, partitions: &[TopicPartition]) {
+    if !partitions.is_empty() {
+        let partitions = partitions.to_vec();
+        shared.mailbox.command(Command::Open { partitions, client: client.clone() });
+    }
+}
+
+/// Gives partitions back: nothing of them is delivered any more; what is in flight is waited for, and
+/// the group gets the final positions.
+pub(crate) fn close(
+    shared: &Shared,
+    client: &ClientHandle,
+    partitions: &[TopicPartition],
+    lost: bool,
+    wait: Duration,
+) {
+    if partitions.is_empty() {
+        return;
+    }
+    shared.mailbox.drop_partitions(partitions);
+    let (done, finished) = crossbeam_channel::bounded(1);
+    let partitions = partitions.to_vec();
+    if shared.is_delivering() {
+        shared.mailbox.command(Command::Close { partitions: partitions.clone(), lost, done });
+        if finished.recv_timeout(wait).is_err() && shared.is_delivering() {
+            tracing::warn!(
+                waited_ms = wait.as_millis() as u64,
+                "partitions are given back before the destination has answered"
+            );
+        }
+    }
+    shared.drop_seats(&partitions);
+    let positions = mirror(shared.take_durable(Some(&partitions)));
+    if !lost && let Err(error) = client.commit_sync(&positions, COMMIT_WAIT) {
+        tracing::debug!("group offsets not mirrored: {error}");
+    }
+}
+
+/// Positions as the group keeps them, marked as a mirror.
+pub(crate) fn mirror(durable: Vec<(TopicPartition, i64)>) -> Vec<Position> {
+    let position = |(tp, offset)| Position::new(tp, offset).with_metadata(MIRROR);
+    durable.into_iter().map(position).collect()
+}

@@ -1,0 +1,130 @@
+//! What a sink task's two threads share: the mailbox, seats that are ready, positions, the status.
+
+use super::mailbox::{Limits, Mailbox};
+use crate::status::StatusCell;
+use data::TopicPartition;
+use kafka::ClientHandle;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the fetch thread asks of the deliver thread.
+pub(crate) enum Command {
+    /// Newly assigned partitions. The starts come back through [`Shared::seated`].
+    Open { partitions: Vec<TopicPartition>, client: ClientHandle },
+    /// Give partitions back; `done` is told when nothing of them is in flight any more.
+    Close { partitions: Vec<TopicPartition>, lost: bool, done: crossbeam_channel::Sender<()> },
+    /// The consumer reads these from the start it was last given: earlier records are gone.
+    Reseated(Vec<TopicPartition>),
+    /// Make durable what was accepted, then end.
+    Stop,
+}
+
+pub(crate) struct Shared {
+    pub(crate) mailbox: Mailbox<Command>,
+    pub(crate) status: StatusCell,
+    seats: Mutex<BTreeMap<TopicPartition, i64>>,
+    seats_changed: Condvar,
+    durable: Mutex<BTreeMap<TopicPartition, i64>>,
+    cancelled: AtomicBool,
+    delivering: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(limits: Limits, status: StatusCell) -> Self {
+        Shared {
+            mailbox: Mailbox::new(limits),
+            status,
+            seats: Mutex::default(),
+            seats_changed: Condvar::new(),
+            durable: Mutex::default(),
+            cancelled: AtomicBool::new(false),
+            delivering: AtomicBool::new(true),
+        }
+    }
+
+    fn seats(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, i64>> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The deliver thread has a start for these partitions.
+    pub(crate) fn seated(&self, starts: impl IntoIterator<Item = (TopicPartition, i64)>) {
+        self.seats().extend(starts);
+        self.seats_changed.notify_all();
+    }
+
+    /// Takes all starts that are ready.
+    pub(crate) fn take_seats(&self) -> BTreeMap<TopicPartition, i64> {
+        std::mem::take(&mut *self.seats())
+    }
+
+    /// Waits until all of these have a start or the time is up; takes what is there.
+    pub(crate) fn wait_for_seats(
+        &self,
+        partitions: &[TopicPartition],
+        timeout: Duration,
+    ) -> Vec<Option<i64>> {
+        let deadline = Instant::now() + timeout;
+        let mut seats = self.seats();
+        while self.is_delivering() && !partitions.iter().all(|tp| seats.contains_key(tp)) {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+            let waited = self.seats_changed.wait_timeout(seats, left);
+            seats = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        partitions.iter().map(|tp| seats.remove(tp)).collect()
+    }
+
+    /// Forgets starts of partitions that were given back meanwhile.
+    pub(crate) fn drop_seats(&self, partitions: &[TopicPartition]) {
+        self.seats().retain(|tp, _| !partitions.contains(tp));
+    }
+
+    fn durable(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, i64>> {
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Positions only ascend while a partition is open.
+    pub(crate) fn note_durable(&self, tp: &TopicPartition, next_offset: i64) {
+        let mut durable = self.durable();
+        match durable.get_mut(tp) {
+            Some(position) => *position = next_offset.max(*position),
+            None => {
+                durable.insert(tp.clone(), next_offset);
+            }
+        }
+    }
+
+    /// Takes the positions that moved since the last call, for the group's offsets.
+    pub(crate) fn take_durable(
+        &self,
+        only: Option<&[TopicPartition]>,
+    ) -> Vec<(TopicPartition, i64)> {
+        let mut durable = self.durable();
+        match only {
+            None => std::mem::take(&mut *durable).into_iter().collect(),
+            Some(list) => list.iter().filter_map(|tp| durable.remove_entry(tp)).collect(),
+        }
+    }
+
+    /// Waits for the destination end soon.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// False once the deliver thread has ended, for whatever reason.
+    pub(crate) fn is_delivering(&self) -> bool {
+        self.delivering.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn delivering_ended(&self) {
+        self.delivering.store(false, Ordering::Release);
+        // Taking the lock orders this with waiters that checked just before.
+        drop(self.seats());
+        self.seats_changed.notify_all();
+    }
+}

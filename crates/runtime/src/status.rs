@@ -1,0 +1,101 @@
+//! What a task says of itself: Connect's states, and in our own member why and when next.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// Connect's task states as far as tasks set them themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Unassigned,
+    Running,
+    Failed,
+    Destroyed,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Unassigned => "UNASSIGNED",
+            State::Running => "RUNNING",
+            State::Failed => "FAILED",
+            State::Destroyed => "DESTROYED",
+        }
+    }
+}
+
+/// What is being retried, and when next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retrying {
+    pub reason: String,
+    pub sqlstate: Option<String>,
+    /// Failures in a row.
+    pub attempts: u32,
+    pub since: SystemTime,
+    pub next_attempt: SystemTime,
+}
+
+/// Counters of a task since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    pub records_read: u64,
+    pub records_stored: u64,
+    pub records_reported: u64,
+    pub values_ignored: u64,
+}
+
+/// A task's status at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskStatus {
+    pub state: State,
+    /// Why the task is FAILED, with the way on.
+    pub trace: Option<String>,
+    pub retrying: Option<Retrying>,
+    pub counters: Counters,
+}
+
+impl Default for TaskStatus {
+    fn default() -> Self {
+        TaskStatus {
+            state: State::Unassigned,
+            trace: None,
+            retrying: None,
+            counters: Counters::default(),
+        }
+    }
+}
+
+/// The status cell a task writes and everyone reads.
+#[derive(Clone, Default)]
+pub struct StatusCell {
+    status: Arc<Mutex<TaskStatus>>,
+    changed: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl StatusCell {
+    /// `changed` is called after each change of state, trace or retrying, without a lock held.
+    pub fn new(changed: Arc<dyn Fn() + Send + Sync>) -> Self {
+        StatusCell { status: Arc::default(), changed: Some(changed) }
+    }
+
+    pub fn get(&self) -> TaskStatus {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the status; watchers hear of it unless only counters changed.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut TaskStatus)) {
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = TaskStatus { counters: Counters::default(), ..status.clone() };
+        change(&mut status);
+        let after = TaskStatus { counters: Counters::default(), ..status.clone() };
+        drop(status);
+        if before != after
+            && let Some(changed) = &self.changed
+        {
+            changed();
+        }
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner).counters);
+    }
+}
