@@ -12,7 +12,7 @@ use rdkafka::{
     message::Headers as _,
 };
 
-use super::{PATIENCE, client, topic::partition_count};
+use super::{PATIENCE, client, topic::led_partitions};
 
 /// One record as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +63,6 @@ pub fn read(bootstrap: &str, topic: &str) -> Vec<Read> {
 
 /// The same at the isolation level given (`read_committed` or `read_uncommitted`).
 pub fn read_with(bootstrap: &str, topic: &str, isolation: &str) -> Vec<Read> {
-    let partitions = partition_count(bootstrap, topic);
-    assert!(partitions > 0, "there is no topic {topic}");
     let mut config = client(bootstrap);
     config.set("group.id", "unused-by-reading");
     config.set("enable.auto.commit", "false");
@@ -73,6 +71,10 @@ pub fn read_with(bootstrap: &str, topic: &str, isolation: &str) -> Vec<Read> {
     config.set("fetch.message.max.bytes", "70000000");
     config.set("fetch.wait.max.ms", "50");
     let consumer: BaseConsumer = config.create().expect("the settings are valid");
+    let partitions = led_partitions(&consumer, topic);
+    assert!(partitions > 0, "there is no topic {topic}");
+    // A client that has seen the topic's leaders reads at once; others look again after 500 ms.
+    consumer.fetch_metadata(Some(topic), PATIENCE).expect("the broker answers");
     let mut wanted = TopicPartitionList::new();
     for partition in 0..partitions {
         wanted

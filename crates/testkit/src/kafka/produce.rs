@@ -1,6 +1,13 @@
 //! Records into topics, with every acknowledgement checked.
 
-use std::{collections::BTreeMap, sync::Mutex, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use rdkafka::{
     ClientContext, Message as _,
@@ -88,25 +95,37 @@ pub fn produce(
 
 /// A producer for tests that interleave sending with other things.
 pub struct Producer {
-    inner: BaseProducer<Outcomes>,
+    client: Arc<Connection>,
+    /// What became of the records of this value; others may share the client.
+    seen: Arc<Mutex<Seen>>,
+    sent: AtomicU64,
 }
+
+type Connection = BaseProducer<Outcomes>;
 
 impl std::fmt::Debug for Producer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Producer").finish_non_exhaustive()
+        f.debug_struct("Producer").field("sent", &self.sent).finish_non_exhaustive()
     }
 }
 
 impl Producer {
     /// An idempotent producer that keeps the order of records per partition.
     pub fn new(bootstrap: &str) -> Self {
-        Self::build(bootstrap, None)
+        // A new idempotent producer waits half a second for its id; one for all tests of a process
+        // waits once.
+        static SHARED: OnceLock<Arc<Connection>> = OnceLock::new();
+        Self::over(if bootstrap == super::bootstrap() {
+            Arc::clone(SHARED.get_or_init(|| connect(bootstrap, None)))
+        } else {
+            connect(bootstrap, None)
+        })
     }
 
     /// A transactional producer, ready for [`begin`](Self::begin).
     pub fn transactional(bootstrap: &str, id: &str) -> Self {
-        let producer = Self::build(bootstrap, Some(id));
-        producer.inner.init_transactions(PATIENCE).expect("the transactional id is taken over");
+        let producer = Self::over(connect(bootstrap, Some(id)));
+        producer.client.init_transactions(PATIENCE).expect("the transactional id is taken over");
         producer
     }
 
@@ -116,28 +135,29 @@ impl Producer {
     ///
     /// When it cannot be queued.
     pub fn send(&self, topic: &str, record: &Record) {
+        let mut next = BaseRecord::<[u8], [u8], _>::with_opaque_to(topic, Arc::clone(&self.seen));
+        next.partition = record.partition;
+        next.key = record.key.as_deref();
+        next.payload = record.value.as_deref();
+        next.timestamp = record.timestamp;
+        if !record.headers.is_empty() {
+            let headers = OwnedHeaders::new_with_capacity(record.headers.len());
+            next.headers = Some(record.headers.iter().fold(headers, |headers, (key, value)| {
+                headers.insert(Header { key, value: value.as_ref() })
+            }));
+        }
         loop {
-            let mut next = BaseRecord::<[u8], [u8]>::to(topic);
-            next.partition = record.partition;
-            next.key = record.key.as_deref();
-            next.payload = record.value.as_deref();
-            next.timestamp = record.timestamp;
-            if !record.headers.is_empty() {
-                let headers = OwnedHeaders::new_with_capacity(record.headers.len());
-                next.headers =
-                    Some(record.headers.iter().fold(headers, |headers, (key, value)| {
-                        headers.insert(Header { key, value: value.as_ref() })
-                    }));
-            }
-            match self.inner.send(next) {
+            match self.client.send(next) {
                 Ok(()) => break,
-                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => {
-                    self.inner.poll(Duration::from_millis(100));
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), back)) => {
+                    self.client.poll(Duration::from_millis(100));
+                    next = back;
                 }
                 Err((error, _)) => panic!("producing to {topic}: {error}"),
             }
         }
-        self.inner.poll(Duration::ZERO);
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.client.poll(Duration::ZERO);
     }
 
     /// Waits until everything sent is acknowledged. Returns the number of records acknowledged for
@@ -145,51 +165,61 @@ impl Producer {
     ///
     /// # Panics
     ///
-    /// When a record was refused.
+    /// When a record was refused, or not acknowledged within a minute.
     pub fn flush(&self) -> BTreeMap<i32, u64> {
-        self.inner.flush(2 * PATIENCE).expect("the broker acknowledges what was sent");
-        let mut outcomes = self.inner.context().seen.lock().expect("no panic under the lock");
-        assert!(outcomes.refused.is_none(), "a record was refused: {:?}", outcomes.refused);
-        std::mem::take(&mut outcomes.acknowledged)
+        let start = Instant::now();
+        let sent = self.sent.swap(0, Ordering::Relaxed);
+        loop {
+            {
+                let mut seen = self.seen.lock().expect("no panic under the lock");
+                assert!(seen.refused.is_none(), "a record was refused: {:?}", seen.refused);
+                if seen.acknowledged.values().sum::<u64>() >= sent {
+                    return std::mem::take(&mut seen.acknowledged);
+                }
+            }
+            assert!(start.elapsed() < 2 * PATIENCE, "the broker does not acknowledge records");
+            self.client.poll(Duration::from_millis(5));
+        }
     }
 
     /// Opens a transaction.
     pub fn begin(&self) {
-        self.inner.begin_transaction().expect("a transaction can begin");
+        self.client.begin_transaction().expect("a transaction can begin");
     }
 
     /// Commits the open transaction.
     pub fn commit(&self) {
-        self.inner.commit_transaction(PATIENCE).expect("the transaction is committed");
+        self.flush();
+        self.client.commit_transaction(PATIENCE).expect("the transaction is committed");
     }
 
     /// Aborts the open transaction once its records are in the log.
     pub fn abort(&self) {
         self.flush();
-        self.inner.abort_transaction(PATIENCE).expect("the transaction is aborted");
+        self.client.abort_transaction(PATIENCE).expect("the transaction is aborted");
     }
 
-    fn build(bootstrap: &str, transactional_id: Option<&str>) -> Self {
-        let mut config = client(bootstrap);
-        config.set("enable.idempotence", "true");
-        config.set("linger.ms", "1");
-        config.set("message.max.bytes", "60000000");
-        config.set("queue.buffering.max.messages", "1000000");
-        // Records without a key go everywhere, one by one, and keys as the Java client puts them.
-        config.set("sticky.partitioning.linger.ms", "0");
-        config.set("partitioner", "murmur2_random");
-        if let Some(id) = transactional_id {
-            config.set("transactional.id", id);
-        }
-        let inner = config.create_with_context(Outcomes::default());
-        Self { inner: inner.expect("the settings are valid") }
+    fn over(client: Arc<Connection>) -> Self {
+        Self { client, seen: Arc::default(), sent: AtomicU64::new(0) }
     }
 }
 
-#[derive(Default)]
-struct Outcomes {
-    seen: Mutex<Seen>,
+fn connect(bootstrap: &str, transactional_id: Option<&str>) -> Arc<Connection> {
+    let mut config = client(bootstrap);
+    config.set("enable.idempotence", "true");
+    config.set("linger.ms", "1");
+    config.set("message.max.bytes", "60000000");
+    config.set("queue.buffering.max.messages", "1000000");
+    // Records without a key go everywhere, one by one, and keys as the Java client puts them.
+    config.set("sticky.partitioning.linger.ms", "0");
+    config.set("partitioner", "murmur2_random");
+    if let Some(id) = transactional_id {
+        config.set("transactional.id", id);
+    }
+    Arc::new(config.create_with_context(Outcomes).expect("the settings are valid"))
 }
+
+struct Outcomes;
 
 #[derive(Default)]
 struct Seen {
@@ -200,10 +230,10 @@ struct Seen {
 impl ClientContext for Outcomes {}
 
 impl ProducerContext for Outcomes {
-    type DeliveryOpaque = ();
+    type DeliveryOpaque = Arc<Mutex<Seen>>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
-        let mut seen = self.seen.lock().expect("no panic under the lock");
+    fn delivery(&self, result: &DeliveryResult<'_>, seen: Self::DeliveryOpaque) {
+        let mut seen = seen.lock().expect("no panic under the lock");
         match result {
             Ok(message) => *seen.acknowledged.entry(message.partition()).or_default() += 1,
             Err((error, _)) => seen.refused = Some(error.clone()),

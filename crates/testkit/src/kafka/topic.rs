@@ -74,7 +74,11 @@ pub fn topic_exists(bootstrap: &str, name: &str) -> bool {
 
 /// The number of partitions that have a leader; 0 where there is no such topic.
 pub fn partition_count(bootstrap: &str, name: &str) -> i32 {
-    let metadata = consumer(bootstrap).fetch_metadata(None, PATIENCE).expect("the broker answers");
+    led_partitions(&consumer(bootstrap), name)
+}
+
+pub(super) fn led_partitions(consumer: &BaseConsumer, name: &str) -> i32 {
+    let metadata = consumer.fetch_metadata(None, PATIENCE).expect("the broker answers");
     let topic = metadata.topics().iter().find(|topic| topic.name() == name);
     let led =
         topic.map_or(0, |topic| topic.partitions().iter().filter(|p| p.leader() >= 0).count());

@@ -2,3 +2,4 @@
 
 mod kafka;
 mod postgres;
+mod process;
