@@ -1,0 +1,80 @@
+//! The walk over a batch that all converters share: one row a record, rejects for what cannot be
+//! read.
+//!
+//! Invariant: after it, the side has exactly as many rows as the batch has records. Rows without a
+//! value of their own (dead already, or rejected now) are nulls of the run before them, so that a
+//! bad record does not cut a run in two.
+
+use api::Side;
+use data::{Batch, Cell, Reject, Rows, Span, Stage};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Why a record was refused.
+pub(crate) struct Rejection {
+    pub(crate) message: String,
+    pub(crate) exception: &'static str,
+    pub(crate) class: &'static str,
+    /// The field it is about, as `outer.inner`.
+    pub(crate) column: Option<String>,
+}
+
+/// Gives each live record's bytes, with their place in the heap, to `read`, which appends the row.
+/// A Kafka null is a null without a schema.
+pub(crate) fn decode_batch(
+    side: Side,
+    batch: &mut Batch,
+    mut read: impl FnMut(&[u8], Span, &mut Rows) -> Result<(), Rejection>,
+) {
+    decode_batch_with_nulls(side, batch, |record, rows| match record {
+        Some((bytes, base)) => read(bytes, base, rows),
+        None => {
+            rows.push(None, Cell::Null);
+            Ok(())
+        }
+    });
+}
+
+/// The same, where a Kafka null is a row of the converter's own schema.
+pub(crate) fn decode_batch_with_nulls(
+    side: Side,
+    batch: &mut Batch,
+    mut read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
+) {
+    let raw = Arc::clone(&batch.raw);
+    let mut rows = Rows::over(Arc::clone(raw.arena()));
+    rows.reserve(raw.len(), 0);
+    for (row, record) in raw.records().iter().enumerate() {
+        if !batch.alive.is_alive(row) {
+            push_dead(&mut rows);
+            continue;
+        }
+        let span = if side == Side::Key { record.key } else { record.value };
+        let bytes = raw.get(span).map(|bytes| (bytes, span));
+        if let Err(rejection) = read(bytes, &mut rows) {
+            push_dead(&mut rows);
+            batch.reject(reject(row, side, rejection));
+        }
+    }
+    match side {
+        Side::Key => batch.keys = rows,
+        Side::Value => batch.values = rows,
+    }
+}
+
+fn push_dead(rows: &mut Rows) {
+    let schema = rows.runs().last().and_then(|run| run.schema.clone());
+    rows.push(schema.as_ref(), Cell::Null);
+}
+
+fn reject(row: usize, side: Side, rejection: Rejection) -> Reject {
+    let stage = match side {
+        Side::Key => Stage::KeyConverter,
+        Side::Value => Stage::ValueConverter,
+    };
+    Reject {
+        exception: Cow::Borrowed(rejection.exception),
+        column: rejection.column,
+        ..Reject::data(row, stage, rejection.class, rejection.message)
+    }
+}

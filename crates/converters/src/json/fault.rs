@@ -1,0 +1,76 @@
+//! Why one JSON record cannot be read, on the way from the scanner to the batch's reject.
+//!
+//! Invariants: texts that Connect users search for are Connect's own, word for word; a text never
+//! carries bytes of the record, so that logs stay free of payloads.
+
+use crate::batch::Rejection;
+use std::borrow::Cow;
+
+/// The text Connect puts before every syntax error.
+const SYNTAX: &str = "Converting byte[] to Kafka Connect data failed due to serialization error: ";
+
+const DATA_EXCEPTION: &str = "org.apache.kafka.connect.errors.DataException";
+const BUILDER_EXCEPTION: &str = "org.apache.kafka.connect.errors.SchemaBuilderException";
+
+/// One pointer wide, so that results on the hot path stay as small as a cell.
+#[derive(Debug)]
+pub(super) struct Fault(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    message: Cow<'static, str>,
+    exception: &'static str,
+    /// The names of the fields around the place, the outermost last.
+    path: Vec<String>,
+}
+
+impl Fault {
+    /// A value that does not fit its schema, or a schema that is none.
+    #[cold]
+    pub(super) fn data(message: impl Into<Cow<'static, str>>) -> Fault {
+        Fault::new(message.into(), DATA_EXCEPTION)
+    }
+
+    /// A schema that Connect's builder refuses.
+    #[cold]
+    pub(super) fn builder(message: impl Into<Cow<'static, str>>) -> Fault {
+        Fault::new(message.into(), BUILDER_EXCEPTION)
+    }
+
+    /// Bytes that are no JSON: what is wrong, and at which byte of the record.
+    #[cold]
+    pub(super) fn syntax(what: &str, at: usize) -> Fault {
+        Fault::new(Cow::Owned(format!("{SYNTAX}{what} at byte {at}")), DATA_EXCEPTION)
+    }
+
+    fn new(message: Cow<'static, str>, exception: &'static str) -> Fault {
+        Fault(Box::new(Inner { message, exception, path: Vec::new() }))
+    }
+
+    /// The same fault, seen from outside the field it happened in.
+    #[cold]
+    pub(super) fn within(mut self, field: &str) -> Fault {
+        self.0.path.push(field.to_owned());
+        self
+    }
+
+    /// What the batch keeps of the record: the text, the exception class and the field.
+    pub(super) fn reject(self) -> Rejection {
+        let column = self.path();
+        let Inner { message, exception, .. } = *self.0;
+        Rejection { message: message.into_owned(), exception, class: super::CLASS, column }
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The place in the value, as `outer.inner`; none at the top.
+    fn path(&self) -> Option<String> {
+        if self.0.path.is_empty() {
+            return None;
+        }
+        let names: Vec<&str> = self.0.path.iter().rev().map(String::as_str).collect();
+        Some(names.join("."))
+    }
+}

@@ -1,0 +1,137 @@
+//! Values without a schema: a top-level object becomes a map of cells, whatever is nested in it
+//! stays JSON text that has been checked and not looked at.
+//!
+//! Invariants: integers of 64 bits are numbers, all other numbers keep their digits as text; JSON
+//! text in a cell is strict JSON, so what only Connect's parser accepts is written anew; the last
+//! of repeated members wins.
+
+use super::fault::Fault;
+use super::read::{Reader, raw};
+use super::repair::repair;
+use super::scan::Kind;
+use data::{Cell, Span, Width};
+
+/// Names a producer has been seen to write, in order. A record whose names are found in it one
+/// after the other cannot repeat one, which saves the search for repeats.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    /// Each name as it stands in a record: quoted, with its colon.
+    tokens: Vec<Box<[u8]>>,
+}
+
+/// Names a shape may hold; beyond it starts anew.
+const SHAPE_MAX: usize = 256;
+
+impl Shape {
+    fn learn(&mut self, name: &[u8]) {
+        if self.tokens.len() >= SHAPE_MAX {
+            self.tokens.clear();
+        }
+        let token = [b"\"", name, b"\":"].concat();
+        if !self.tokens.iter().any(|known| **known == *token) {
+            self.tokens.push(token.into());
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Reads the value that begins here.
+    pub(super) fn plain(&mut self, shape: &mut Shape) -> Result<Cell, Fault> {
+        match self.scan.peek() {
+            Some(b'{') => self.plain_object(shape),
+            Some(b'[') => self.json(),
+            _ => self.plain_scalar(),
+        }
+    }
+
+    fn plain_object(&mut self, shape: &mut Shape) -> Result<Cell, Fault> {
+        let mark = self.scratch.cells.len();
+        let mut expected = 0;
+        let mut certain = true;
+        let mut more = self.scan.open(b'}', self.depth)?;
+        self.depth += 1;
+        while more {
+            let ahead = shape.tokens.iter().enumerate().skip(expected);
+            let at = self.scan.pos();
+            let known = ahead.into_iter().find(|(_, token)| self.scan.eat_all(token));
+            let key = match known {
+                Some((index, token)) => {
+                    expected = index + 1;
+                    self.base.slice(at as u32 + 1, token.len() as u32 - 3)
+                }
+                None => {
+                    let name = self.scan.name()?;
+                    certain = false;
+                    if !name.escaped {
+                        shape.learn(raw(&self.scan, name));
+                    }
+                    self.text(name)
+                }
+            };
+            self.scan.blank();
+            let value = match self.scan.peek() {
+                Some(b'{' | b'[') => self.json()?,
+                _ => self.plain_scalar()?,
+            };
+            self.scratch.cells.extend([Cell::Text(key), value]);
+            more = self.scan.more(b'}')?;
+        }
+        self.depth -= 1;
+        if !certain {
+            self.drop_repeated(mark);
+        }
+        let span = self.rows.alloc_from(self.scratch.cells.get(mark..).unwrap_or_default());
+        self.scratch.cells.truncate(mark);
+        Ok(Cell::Map(span))
+    }
+
+    fn plain_scalar(&mut self) -> Result<Cell, Fault> {
+        Ok(match self.scan.kind()? {
+            Kind::Null => {
+                self.scan.literal(b"null")?;
+                Cell::Null
+            }
+            Kind::Boolean => Cell::Bool(self.scan.boolean()?),
+            Kind::String => {
+                let text = self.scan.string()?;
+                Cell::Text(self.text(text))
+            }
+            Kind::Number => {
+                let number = self.scan.number()?;
+                match number.integer() {
+                    Some(value) => Cell::Int(value, Width::W64),
+                    None => Cell::Number(self.digits(&number)),
+                }
+            }
+            Kind::Array | Kind::Object | Kind::Missing => self.json()?,
+        })
+    }
+
+    /// A number's text, without superfluous zeros in front.
+    fn digits(&mut self, number: &super::scan::Number) -> Span {
+        let from = number.digits_start;
+        let len = (number.end - from) as u32;
+        if number.negative && from > number.start + 1 {
+            let digits = self.scan.bytes().get(from..number.end).unwrap_or_default();
+            return self.rows.heap.put_with(|out| {
+                out.push(b'-');
+                out.extend_from_slice(digits);
+            });
+        }
+        let sign = u32::from(number.negative);
+        self.base.slice(from as u32 - sign, len + sign)
+    }
+
+    /// A nested value as checked JSON text.
+    fn json(&mut self) -> Result<Cell, Fault> {
+        let start = self.scan.pos();
+        self.scan.lenient = false;
+        self.scan.skip(self.depth)?;
+        let end = self.scan.pos();
+        if !self.scan.lenient {
+            return Ok(Cell::Json(self.base.slice(start as u32, (end - start) as u32)));
+        }
+        let text = self.scan.bytes().get(start..end).unwrap_or_default();
+        Ok(Cell::Json(self.rows.heap.put_with(|out| repair(text, out))))
+    }
+}

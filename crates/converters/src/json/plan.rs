@@ -1,0 +1,201 @@
+//! A schema made ready for reading: which JSON each part of it wants, and how members are found.
+//!
+//! Plans are built once per schema and shared with it. A struct's plan holds each field's name in
+//! the very bytes a producer writes (`"name":`), so that the usual member order costs one
+//! comparison a field.
+//!
+//! Invariant: schemas are at most [`LEVELS_MAX`] levels deep, so reading may recurse.
+
+use super::fault::Fault;
+use super::scan::Kind;
+use data::{DATE, DECIMAL, Logical, Schema, TIME, TIMESTAMP, Type, Width};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How deep a schema may be.
+pub(super) const LEVELS_MAX: usize = 100;
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) schema: Arc<Schema>,
+    pub(super) read: Read,
+}
+
+/// What a value of this schema is read as.
+#[derive(Debug)]
+pub(super) enum Read {
+    Integer {
+        min: i64,
+        max: i64,
+        width: Width,
+    },
+    Float32,
+    Float64,
+    Boolean,
+    Text,
+    Bytes,
+    /// The schema's scale.
+    Decimal(i32),
+    List(Box<Plan>),
+    /// The key schema is STRING: a JSON object. The plan is the values'.
+    Object(Box<Plan>),
+    /// Any other key schema: an array of pairs.
+    Pairs(Box<Plan>, Box<Plan>),
+    Struct(Fields),
+    /// No value but null can be read, and why not.
+    Nothing(String),
+}
+
+/// The fields of a struct.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub(super) list: Vec<FieldPlan>,
+    by_name: HashMap<Box<[u8]>, usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct FieldPlan {
+    /// The member's name as it usually comes: quoted, with its colon.
+    pub(super) token: Box<[u8]>,
+    pub(super) plan: Plan,
+}
+
+impl Plan {
+    /// `levels` schemas are around this one.
+    ///
+    /// # Errors
+    /// A schema that is too deep.
+    pub(super) fn new(schema: &Arc<Schema>, levels: usize) -> Result<Plan, Fault> {
+        if levels >= LEVELS_MAX {
+            return Err(too_deep());
+        }
+        let part = |part: Option<&Arc<Schema>>| match part {
+            Some(part) => Plan::new(part, levels + 1).map(Box::new),
+            None => Err(Fault::data("the schema of the elements is missing")),
+        };
+        let read = match (logical_of(schema), schema.kind()) {
+            (Some(read), _) => read,
+            (None, Type::Int8) => integer(i8::MIN.into(), i8::MAX.into(), Width::W8),
+            (None, Type::Int16) => integer(i16::MIN.into(), i16::MAX.into(), Width::W16),
+            (None, Type::Int32) => integer(i32::MIN.into(), i32::MAX.into(), Width::W32),
+            (None, Type::Int64) => integer(i64::MIN, i64::MAX, Width::W64),
+            (None, Type::Float32) => Read::Float32,
+            (None, Type::Float64) => Read::Float64,
+            (None, Type::Boolean) => Read::Boolean,
+            (None, Type::String) => Read::Text,
+            (None, Type::Bytes) => Read::Bytes,
+            (None, Type::Array) => Read::List(part(schema.value_schema())?),
+            (None, Type::Map) => match schema.key_schema() {
+                Some(key) if key.kind() == Type::String => {
+                    Read::Object(part(schema.value_schema())?)
+                }
+                key => Read::Pairs(part(key)?, part(schema.value_schema())?),
+            },
+            (None, Type::Struct) => Read::Struct(Fields::new(schema, levels + 1)?),
+        };
+        Ok(Plan { schema: Arc::clone(schema), read })
+    }
+
+    /// The fault of a value of the wrong kind.
+    #[cold]
+    pub(super) fn mismatch(&self, found: Kind) -> Fault {
+        let found = found.name();
+        let kind = self.schema.kind().name();
+        let logical = self.schema.name().and_then(|name| name.rsplit('.').next()).unwrap_or("");
+        Fault::data(match &self.read {
+            Read::Nothing(why) => why.clone(),
+            Read::Decimal(_) => format!(
+                "Invalid type for Decimal, underlying representation should be numeric or bytes \
+                 but was {found}"
+            ),
+            Read::Integer { .. } if is_logical(&self.schema) => format!(
+                "Invalid type for {logical}, underlying representation should be {} but was {found}",
+                if logical == "Timestamp" { "integral" } else { "integer" }
+            ),
+            Read::Object(_) => format!(
+                "Maps with string fields should be encoded as JSON objects, but found {found}"
+            ),
+            Read::Pairs(..) => format!(
+                "Maps with non-string fields should be encoded as JSON array of tuples, but found \
+                 {found}"
+            ),
+            Read::Struct(_) => {
+                format!("Structs should be encoded as JSON objects, but found {found}")
+            }
+            _ => format!("Invalid value for {kind} field: found JSON {found}"),
+        })
+    }
+
+    /// The fault of a value of the right kind that cannot be had exactly.
+    #[cold]
+    pub(super) fn unfit(&self, why: &str) -> Fault {
+        if is_logical(&self.schema) && matches!(self.read, Read::Integer { .. }) {
+            return self.mismatch(Kind::Number);
+        }
+        Fault::data(format!("Invalid value for {} field: {why}", self.schema.kind().name()))
+    }
+}
+
+pub(super) fn too_deep() -> Fault {
+    Fault::data(format!("the schema is nested deeper than {LEVELS_MAX} levels"))
+}
+
+fn integer(min: i64, max: i64, width: Width) -> Read {
+    Read::Integer { min, max, width }
+}
+
+fn is_logical(schema: &Schema) -> bool {
+    matches!(schema.name(), Some(DATE | TIME | TIMESTAMP))
+}
+
+/// What the four logical names make of a schema; the name alone decides, as in Connect.
+fn logical_of(schema: &Schema) -> Option<Read> {
+    const DAY_MS: i64 = 86_400_000;
+    let kind = schema.kind();
+    let int32 = integer(i32::MIN.into(), i32::MAX.into(), Width::W32);
+    let (what, wanted) = match (schema.name()?, kind, schema.logical()) {
+        (DECIMAL, Type::Bytes, Logical::Decimal(Some(scale))) => return Some(Read::Decimal(scale)),
+        (DECIMAL, Type::Bytes, _) => {
+            let text = "Invalid Decimal schema: the scale parameter is missing or no integer";
+            return Some(Read::Nothing(text.to_owned()));
+        }
+        (DATE, Type::Int32 | Type::Int64, _) => return Some(int32),
+        (TIME, Type::Int32 | Type::Int64, _) => return Some(integer(0, DAY_MS, Width::W32)),
+        (TIMESTAMP, Type::Int64, _) => return Some(integer(i64::MIN, i64::MAX, Width::W64)),
+        (TIMESTAMP, Type::Int32, _) => return Some(int32),
+        (DECIMAL, _, _) => ("Decimal", "numeric or bytes"),
+        (DATE, _, _) => ("Date", "integer"),
+        (TIME, _, _) => ("Time", "integer"),
+        (TIMESTAMP, _, _) => ("Timestamp", "integral"),
+        _ => return None,
+    };
+    Some(Read::Nothing(format!(
+        "Invalid type for {what}, underlying representation should be {wanted} but was {}",
+        kind.name()
+    )))
+}
+
+impl Fields {
+    fn new(schema: &Schema, levels: usize) -> Result<Fields, Fault> {
+        let mut fields = Fields { list: Vec::new(), by_name: HashMap::new() };
+        for (index, field) in schema.fields().iter().enumerate() {
+            let mut token = Vec::with_capacity(field.name.len() + 3);
+            data::write_json_string(&field.name, &mut token);
+            token.push(b':');
+            let plan = Plan::new(&field.schema, levels)?;
+            fields.list.push(FieldPlan { token: token.into(), plan });
+            fields.by_name.insert(field.name.as_bytes().into(), index);
+        }
+        Ok(fields)
+    }
+
+    /// The field of this name, which is not the expected one.
+    pub(super) fn find(&self, name: &[u8]) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The name of a field, for messages.
+    pub(super) fn name(schema: &Schema, index: usize) -> &str {
+        schema.fields().get(index).map_or("", |field| &field.name)
+    }
+}

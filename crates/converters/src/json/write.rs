@@ -1,0 +1,383 @@
+//! Rows to JSON text: values, schemas, and the envelope around both.
+//!
+//! Members are in the order in which Connect's converter writes them, because some readers compare
+//! bytes. Where a value does not fit its schema, nothing of the row is written.
+
+use super::number::shortest;
+use super::options::{DecimalFormat, Options};
+use crate::text::{class_name, put, write_decimal, write_double, write_float};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use data::{Cell, DATE, DECIMAL, Logical, Rows, Schema, Span, TIME, TIMESTAMP, Type};
+
+/// Milliseconds of a day; Connect's Time may be as much.
+const DAY_MS: i64 = 86_400_000;
+
+/// Why a value cannot be written.
+pub(super) type Refused = String;
+
+/// Appends the JSON of a value; nulls follow the null rules of its schema.
+pub(super) fn write_value(
+    options: &Options,
+    rows: &Rows,
+    schema: Option<&Schema>,
+    cell: Cell,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let Some(schema) = schema else {
+        return write_plain(options, rows, cell, out);
+    };
+    match (schema.kind(), cell) {
+        (_, Cell::Null) => return write_null(options, schema, out),
+        (Type::Int8, Cell::Int(value, _)) if i8::try_from(value).is_ok() => integer(value, out),
+        (Type::Int16, Cell::Int(value, _)) if i16::try_from(value).is_ok() => integer(value, out),
+        (Type::Int32, Cell::Int(value, _)) if i32::try_from(value).is_ok() => {
+            check_time(schema, value)?;
+            integer(value, out);
+        }
+        (Type::Int64, Cell::Int(value, _)) => integer(value, out),
+        (Type::Float32, Cell::Float(value)) => float(value as f32, out),
+        (Type::Float32, Cell::Float32(value)) => float(value, out),
+        (Type::Float64, Cell::Float(value)) => double(value, out),
+        (Type::Boolean, Cell::Bool(value)) => boolean(value, out),
+        (Type::String, Cell::Text(span)) => write_string(rows.text(span), out),
+        (Type::Bytes, Cell::Decimal { unscaled, scale }) if schema.name() == Some(DECIMAL) => {
+            decimal(options, schema, rows.bytes(unscaled), scale, out)?;
+        }
+        (Type::Bytes, Cell::Bytes(span)) if schema.name() != Some(DECIMAL) => {
+            bytes(rows.bytes(span), out);
+        }
+        (Type::Array, Cell::List(span)) => {
+            let items = schema.value_schema().map(AsRef::as_ref);
+            list(rows.cells(span), out, |item, out| write_value(options, rows, items, item, out))?;
+        }
+        (Type::Map, Cell::Map(span)) => write_map(options, rows, schema, span, out)?,
+        (Type::Struct, Cell::Struct(span)) => {
+            let (fields, cells) = (schema.fields(), rows.cells(span));
+            if fields.len() != cells.len() {
+                return Err("Mismatching schema.".to_owned());
+            }
+            out.push(b'{');
+            for (index, (field, cell)) in fields.iter().zip(cells).enumerate() {
+                comma(index, out);
+                write_string(&field.name, out);
+                out.push(b':');
+                write_value(options, rows, Some(&field.schema), *cell, out)?;
+            }
+            out.push(b'}');
+        }
+        (_, other) => return Err(mismatch(schema, other)),
+    }
+    Ok(())
+}
+
+/// The null rules: the default, if nulls are replaced; else null, if that is allowed.
+fn write_null(options: &Options, schema: &Schema, out: &mut Vec<u8>) -> Result<(), Refused> {
+    if let Some(default) = schema.default().filter(|_| options.replace_null_with_default) {
+        let mut rows = Rows::default();
+        let cell = rows.put_value(default);
+        return write_value(options, &rows, Some(schema), cell, out);
+    }
+    if schema.is_optional() {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    Err("Conversion error: null value for field that is required and has no default value"
+        .to_owned())
+}
+
+fn write_plain(
+    options: &Options,
+    rows: &Rows,
+    cell: Cell,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    match cell {
+        Cell::Null => out.extend_from_slice(b"null"),
+        Cell::Bool(value) => boolean(value, out),
+        Cell::Int(value, _) => integer(value, out),
+        Cell::Float(value) => double(value, out),
+        Cell::Float32(value) => float(value, out),
+        Cell::Number(span) | Cell::Json(span) => out.extend_from_slice(rows.bytes(span)),
+        Cell::Text(span) => write_string(rows.text(span), out),
+        Cell::Bytes(span) => bytes(rows.bytes(span), out),
+        Cell::List(span) => {
+            list(rows.cells(span), out, |item, out| write_plain(options, rows, item, out))?;
+        }
+        Cell::Map(span) => {
+            let cells = rows.cells(span);
+            if cells.chunks_exact(2).all(|pair| matches!(pair, [Cell::Text(_), _])) {
+                object(rows, cells, out, |item, out| write_plain(options, rows, item, out))?;
+            } else {
+                pairs(cells, out, |item, _, out| write_plain(options, rows, item, out))?;
+            }
+        }
+        // A struct always has a schema of its own.
+        Cell::Struct(_) => return Err("Mismatching schema.".to_owned()),
+        Cell::Decimal { .. } | Cell::Instant(_) => {
+            let class = class_name(cell);
+            return Err(format!("Java class {class} does not have corresponding schema type."));
+        }
+    }
+    Ok(())
+}
+
+fn write_map(
+    options: &Options,
+    rows: &Rows,
+    schema: &Schema,
+    span: Span,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let keys = schema.key_schema().map(AsRef::as_ref);
+    let values = schema.value_schema().map(AsRef::as_ref);
+    let cells = rows.cells(span);
+    if keys.is_some_and(|keys| keys.kind() == Type::String) {
+        return object(rows, cells, out, |item, out| write_value(options, rows, values, item, out));
+    }
+    pairs(cells, out, |item, is_key, out| {
+        write_value(options, rows, if is_key { keys } else { values }, item, out)
+    })
+}
+
+fn list(
+    cells: &[Cell],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(Cell, &mut Vec<u8>) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    out.push(b'[');
+    for (index, item) in cells.iter().enumerate() {
+        comma(index, out);
+        write(*item, out)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn object(
+    rows: &Rows,
+    cells: &[Cell],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(Cell, &mut Vec<u8>) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    out.push(b'{');
+    for (index, pair) in cells.chunks_exact(2).enumerate() {
+        let [key, value] = pair else { continue };
+        comma(index, out);
+        match key {
+            Cell::Text(span) => write_string(rows.text(*span), out),
+            Cell::Null => out.extend_from_slice(b"\"null\""),
+            other => {
+                return Err(format!("Invalid type for STRING: {}", class_name(*other)));
+            }
+        }
+        out.push(b':');
+        write(*value, out)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// A map as an array of pairs; `write` is told whether it writes a key.
+fn pairs(
+    cells: &[Cell],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(Cell, bool, &mut Vec<u8>) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    out.push(b'[');
+    for (index, pair) in cells.chunks_exact(2).enumerate() {
+        let [key, value] = pair else { continue };
+        comma(index, out);
+        out.push(b'[');
+        write(*key, true, out)?;
+        out.push(b',');
+        write(*value, false, out)?;
+        out.push(b']');
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn mismatch(schema: &Schema, cell: Cell) -> Refused {
+    let class = class_name(cell);
+    let logical = match schema.name() {
+        Some(DECIMAL) => Some(("Decimal", "BigDecimal")),
+        Some(DATE) => Some(("Date", "Date")),
+        Some(TIME) => Some(("Time", "Date")),
+        Some(TIMESTAMP) => Some(("Timestamp", "Date")),
+        _ => None,
+    };
+    match (logical, schema.kind(), cell) {
+        (_, kind, Cell::Int(..)) if kind.is_integer() => {
+            format!("Invalid value for {}: the number is out of range", kind.name())
+        }
+        (Some((name, wanted)), ..) => {
+            format!("Invalid type for {name}, expected {wanted} but was {class}")
+        }
+        (None, Type::Bytes, _) => format!("Invalid type for bytes type: {class}"),
+        (None, kind, _) => format!("Invalid type for {}: {class}", kind.name()),
+    }
+}
+
+fn check_time(schema: &Schema, value: i64) -> Result<(), Refused> {
+    if schema.logical() == Logical::Time && !(0..=DAY_MS).contains(&value) {
+        return Err(
+            "Kafka Connect Time type should not have any date fields set to non-zero values."
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn decimal(
+    options: &Options,
+    schema: &Schema,
+    unscaled: &[u8],
+    scale: i32,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let Logical::Decimal(Some(wanted)) = schema.logical() else {
+        return Err(
+            "Invalid Decimal schema: the scale parameter is missing or no integer".to_owned()
+        );
+    };
+    match options.decimal_format {
+        DecimalFormat::Numeric => write_decimal(unscaled, scale, out),
+        DecimalFormat::Base64 if scale == wanted => bytes(shortest(unscaled), out),
+        DecimalFormat::Base64 => {
+            return Err(format!(
+                "Decimal value has mismatching scale for given Decimal schema. Schema has scale \
+                 {wanted}, value has scale {scale}."
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn comma(index: usize, out: &mut Vec<u8>) {
+    if index > 0 {
+        out.push(b',');
+    }
+}
+
+fn integer(value: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+fn boolean(value: bool, out: &mut Vec<u8>) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+/// JSON has no form for NaN and infinities: strings, as Connect writes them.
+fn double(value: f64, out: &mut Vec<u8>) {
+    let quote = !value.is_finite();
+    out.extend(quote.then_some(b'"'));
+    write_double(value, out);
+    out.extend(quote.then_some(b'"'));
+}
+
+fn float(value: f32, out: &mut Vec<u8>) {
+    let quote = !value.is_finite();
+    out.extend(quote.then_some(b'"'));
+    write_float(value, out);
+    out.extend(quote.then_some(b'"'));
+}
+
+fn bytes(value: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(STANDARD.encode(value).as_bytes());
+    out.push(b'"');
+}
+
+/// Appends a JSON string. Characters beyond the basic plane are written as two escapes, as
+/// Connect's writer does.
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text;
+    let special = |c: char| c < ' ' || c == '"' || c == '\\' || c > '\u{ffff}';
+    while let Some(at) = rest.find(special) {
+        let (plain, tail) = rest.split_at(at);
+        out.extend_from_slice(plain.as_bytes());
+        let mut chars = tail.chars();
+        match chars.next() {
+            Some('"') => out.extend_from_slice(b"\\\""),
+            Some('\\') => out.extend_from_slice(b"\\\\"),
+            Some('\n') => out.extend_from_slice(b"\\n"),
+            Some('\r') => out.extend_from_slice(b"\\r"),
+            Some('\t') => out.extend_from_slice(b"\\t"),
+            Some('\u{8}') => out.extend_from_slice(b"\\b"),
+            Some('\u{c}') => out.extend_from_slice(b"\\f"),
+            Some(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    put(out, format_args!("\\u{unit:04X}"));
+                }
+            }
+            None => {}
+        }
+        rest = chars.as_str();
+    }
+    out.extend_from_slice(rest.as_bytes());
+    out.push(b'"');
+}
+
+/// Appends the JSON form of a schema; `field` is its name inside a struct.
+pub(super) fn write_schema(
+    options: &Options,
+    schema: &Schema,
+    field: Option<&str>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    put(out, format_args!("{{\"type\":\"{}\"", schema.kind().json_name()));
+    let parts = match schema.kind() {
+        Type::Array => [(&b",\"items\":"[..], schema.value_schema()), (b"", None)],
+        _ => [(&b",\"keys\":"[..], schema.key_schema()), (b",\"values\":", schema.value_schema())],
+    };
+    for (name, part) in parts {
+        if let Some(part) = part {
+            out.extend_from_slice(name);
+            write_schema(options, part, None, out)?;
+        }
+    }
+    if schema.kind() == Type::Struct {
+        out.extend_from_slice(b",\"fields\":[");
+        for (index, field) in schema.fields().iter().enumerate() {
+            comma(index, out);
+            write_schema(options, &field.schema, Some(&field.name), out)?;
+        }
+        out.push(b']');
+    }
+    put(out, format_args!(",\"optional\":{}", schema.is_optional()));
+    if let Some(name) = schema.name() {
+        out.extend_from_slice(b",\"name\":");
+        write_string(name, out);
+    }
+    if let Some(version) = schema.version() {
+        put(out, format_args!(",\"version\":{version}"));
+    }
+    if let Some(doc) = schema.doc() {
+        out.extend_from_slice(b",\"doc\":");
+        write_string(doc, out);
+    }
+    if let Some(parameters) = schema.parameters() {
+        out.extend_from_slice(b",\"parameters\":{");
+        for (index, (name, value)) in parameters.iter().enumerate() {
+            comma(index, out);
+            write_string(name, out);
+            out.push(b':');
+            write_string(value, out);
+        }
+        out.push(b'}');
+    }
+    if let Some(default) = schema.default() {
+        out.extend_from_slice(b",\"default\":");
+        let mut rows = Rows::default();
+        let cell = rows.put_value(default);
+        write_value(options, &rows, Some(schema), cell, out)?;
+    }
+    if let Some(field) = field {
+        out.extend_from_slice(b",\"field\":");
+        write_string(field, out);
+    }
+    out.push(b'}');
+    Ok(())
+}
