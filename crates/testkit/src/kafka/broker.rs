@@ -146,6 +146,8 @@ impl Broker {
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle of the log"))
             .stderr(log)
+            // Lives for seconds: the quick compiler and the small collector halve its start.
+            .args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
             .arg("-cp")
             .arg(shared().kafka_libs.join("*"))
             .arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
