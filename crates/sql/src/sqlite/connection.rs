@@ -188,6 +188,10 @@ fn set_up(connection: &Connection, location: &Location, waiting: &Waiting) -> Db
     };
     connection.pragma_update(None, "synchronous", synchronous).map_err(fail)?;
     connection.pragma_update(None, "foreign_keys", location.foreign_keys).map_err(fail)?;
+    if let Some(pages) = location.pages_max {
+        let granted = |r: &rusqlite::Row<'_>| r.get::<_, i64>(0);
+        connection.pragma_update_and_check(None, "max_page_count", pages, granted).map_err(fail)?;
+    }
     Ok(())
 }
 

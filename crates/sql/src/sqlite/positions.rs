@@ -79,6 +79,9 @@ impl PositionSql {
         owner: &str,
         advances: &[Advance],
     ) -> DbResult<()> {
+        if advances.is_empty() {
+            return Ok(());
+        }
         let fail = |e: rusqlite::Error| classify(&e, Doing::Statement);
         let mut update = connection.prepare(&self.advance).map_err(fail)?;
         for a in advances {

@@ -40,6 +40,8 @@ pub struct Location {
     /// How long to wait for other writers before the transaction fails and is tried again, where
     /// the URL says so.
     pub busy_timeout_ms: Option<u64>,
+    /// The size the file may grow to, in pages.
+    pub pages_max: Option<u32>,
     /// Parameters without a meaning here, for one log line.
     pub ignored: Vec<String>,
 }
@@ -70,6 +72,7 @@ impl Location {
             synchronous: Synchronous::Normal,
             foreign_keys: true,
             busy_timeout_ms: None,
+            pages_max: None,
             ignored: Vec::new(),
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -113,6 +116,11 @@ impl Location {
                 let ms = value.parse();
                 self.busy_timeout_ms =
                     Some(ms.map_err(|_| bad_parameter(key, value, "a number of milliseconds"))?);
+            }
+            "max_page_count" => {
+                let pages = value.parse();
+                self.pages_max =
+                    Some(pages.map_err(|_| bad_parameter(key, value, "a number of pages"))?);
             }
             _ => self.ignored.push(key.to_owned()),
         }

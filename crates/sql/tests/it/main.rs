@@ -1,5 +1,12 @@
 //! Tests of crate `sql` against real databases.
 
+mod pg;
+mod pg_insert;
+mod pg_store;
+mod sqlite_file;
+mod sqlite_files;
+mod sqlite_positions;
+mod sqlite_writes;
 mod wire;
 mod wire_faults;
 mod wire_login;
