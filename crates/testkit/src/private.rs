@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{eventually, shared::shared, unique};
+use crate::{eventually, shared::state, unique};
 
 /// A running child process that is killed when dropped.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Private {
     /// Starts `command` and lists it. `dir` must occur in its arguments: by that the process is
     /// known again.
     pub(crate) fn start(command: &mut Command, dir: &Path) -> Self {
-        let list = shared().state.join("private");
+        let list = state().join("private");
         std::fs::create_dir_all(&list).expect("the state folder is writable");
         let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let listed = list.join(unique("process"));

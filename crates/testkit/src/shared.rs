@@ -22,9 +22,6 @@ pub(crate) struct Shared {
     pub(crate) kafka_libs: PathBuf,
     /// The folder of `initdb` and `postgres`.
     pub(crate) pg_bin: PathBuf,
-    /// Private servers are listed below it, so that `scripts/servers stop` finds what a killed
-    /// test left running.
-    pub(crate) state: PathBuf,
 }
 
 /// The shared servers; the first call of a process outside `scripts/test` starts them.
@@ -40,6 +37,12 @@ pub(crate) fn shared() -> &'static Shared {
             "the test needs Kafka and PostgreSQL; run it with scripts/test, or see: {error:#}"
         ),
     })
+}
+
+/// The folder in which processes are listed, so that `scripts/servers stop` finds what a killed test
+/// left running. Needs no servers.
+pub(crate) fn state() -> PathBuf {
+    std::env::var_os("COPYCAT_TEST_STATE").map_or_else(|| root().join(".dev/servers"), Into::into)
 }
 
 fn find() -> Result<Shared> {
@@ -67,7 +70,6 @@ fn build(get: impl Fn(&str) -> Option<String>) -> Result<Shared> {
         java: need("COPYCAT_TEST_JAVA")?.into(),
         kafka_libs: need("COPYCAT_TEST_KAFKA_LIBS")?.into(),
         pg_bin: need("COPYCAT_TEST_PG_BIN")?.into(),
-        state: need("COPYCAT_TEST_STATE")?.into(),
     })
 }
 
