@@ -1,0 +1,539 @@
+//! The batch consumer of one sink task.
+//!
+//! One thread drives it: it polls, and inside `poll` the rebalance callbacks run. Every seated
+//! partition is routed to a queue of our own, which is drained in batches; the consumer's main queue
+//! carries events only. Positions are the runtime's: every partition starts at a number that the
+//! [`Rebalance`] handler returned or [`SinkConsumer::seat`] gave.
+//!
+//! Invariants:
+//! - records of a partition come in ascending order, none twice, none before the seat's offset;
+//! - each assigned partition gets exactly one `revoked`, at the latest in `close` or `leave`;
+//! - librdkafka never commits, stores or resets an offset by itself.
+
+mod collect;
+mod context;
+mod handle;
+mod seats;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use data::{RawBatch, TimestampType, TopicPartition};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::message::{BorrowedMessage, Headers, Message as _, Timestamp};
+
+pub use collect::PollLimits;
+pub use handle::{ClientHandle, GroupMetadata, Watermarks};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ffi::{self, MessageBuffer, Queue};
+use crate::lists::{self, Position};
+use crate::options::{self, ClientSettings};
+use crate::report::Reporter;
+use crate::wake::{Wake, Waker};
+use collect::Collector;
+use context::SinkContext;
+
+/// Messages taken from the queue at once.
+const DRAIN_MAX: usize = 1024;
+
+/// The runtime's side of a rebalance. Called on the polling thread; polling stands still meanwhile, so
+/// both calls must return well within the session timeout.
+pub trait Rebalance: Send {
+    /// Newly assigned partitions. Returns for each, in order, the offset to start at, or `None` to
+    /// leave it out until `SinkConsumer::seat` is called for it.
+    fn assigned(
+        &mut self,
+        client: &ClientHandle,
+        partitions: &[TopicPartition],
+    ) -> Vec<Option<i64>>;
+
+    /// Partitions that are taken away, seated or not. With `lost` another member may have them
+    /// already: write nothing and commit nothing.
+    fn revoked(&mut self, client: &ClientHandle, partitions: &[TopicPartition], lost: bool);
+}
+
+/// For consumers that assign their partitions themselves.
+pub struct NoRebalance;
+
+impl Rebalance for NoRebalance {
+    fn assigned(&mut self, _: &ClientHandle, partitions: &[TopicPartition]) -> Vec<Option<i64>> {
+        vec![None; partitions.len()]
+    }
+
+    fn revoked(&mut self, _: &ClientHandle, _: &[TopicPartition], _: bool) {}
+}
+
+/// An error, and the partition it concerns if it concerns one.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub at: Option<TopicPartition>,
+    pub error: Error,
+}
+
+/// The outcome of a `commit_async`.
+#[derive(Clone, Debug)]
+pub struct CommitOutcome {
+    pub positions: Vec<Position>,
+    pub result: Result<()>,
+}
+
+/// What one poll found.
+#[derive(Default)]
+pub struct Polled {
+    /// At most one batch per partition.
+    pub batches: Vec<RawBatch>,
+    /// Partitions whose end was reached, with the end offset: the consumer's position past control
+    /// records and holes. Reported each time the end is reached anew, with or without a batch.
+    pub ends: Vec<(TopicPartition, i64)>,
+    pub errors: Vec<Trouble>,
+    pub commits: Vec<CommitOutcome>,
+}
+
+impl Polled {
+    pub fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+            && self.ends.is_empty()
+            && self.errors.is_empty()
+            && self.commits.is_empty()
+    }
+}
+
+/// A consumer driven by one thread; see the module documentation.
+pub struct SinkConsumer {
+    // Before the client: queues must go first.
+    events: Option<Queue>,
+    buffer: MessageBuffer,
+    wake: Wake,
+    client: Option<Arc<BaseConsumer<SinkContext>>>,
+    handle: ClientHandle,
+    /// Recent average, for sizing drains and buffers.
+    record_bytes: usize,
+    manual: bool,
+}
+
+fn fatal_error(client: &BaseConsumer<SinkContext>) -> Option<Error> {
+    let (code, reason) = client.client().fatal_error()?;
+    let error = Error::from_code(code as i32, "", Some(&reason));
+    Some(if error.kind() == ErrorKind::Fenced { error } else { error.with_kind(ErrorKind::Fatal) })
+}
+
+impl SinkConsumer {
+    /// Creates the client; connects in the background. `group.id` is required.
+    pub fn new(settings: &ClientSettings, rebalance: Box<dyn Rebalance>) -> Result<SinkConsumer> {
+        let Some(group) = settings.get("group.id").filter(|g| !g.is_empty()) else {
+            let message = "a consumer needs a group.id";
+            return Err(Error::new(ErrorKind::Configuration, message));
+        };
+        let wake = Wake::new()?;
+        let bootstrap = settings.get("bootstrap.servers").map(String::as_str);
+        let reporter = Reporter::new(format!("consumer '{group}'"), bootstrap);
+        let context = SinkContext::new(reporter, rebalance);
+        let client: BaseConsumer<SinkContext> = options::consumer(settings)
+            .create_with_context(context)
+            .map_err(|e| Error::from_kafka(&e, "create kafka consumer"))?;
+        let client = Arc::new(client);
+        let native = client.client().native_client();
+        let own = Queue::new(native);
+        let events = Queue::of_consumer(native);
+        own.wake_on(Some(wake.target()));
+        if let Some(events) = &events {
+            events.wake_on(Some(wake.target()));
+        }
+        *client.context().own() = Some(own);
+        let handle = ClientHandle { client: Arc::downgrade(&client) };
+        let _ = client.context().handle.set(handle.clone());
+        Ok(SinkConsumer {
+            events,
+            buffer: MessageBuffer::default(),
+            wake,
+            client: Some(client),
+            handle,
+            record_bytes: 256,
+            manual: false,
+        })
+    }
+
+    fn client(&self) -> Result<&Arc<BaseConsumer<SinkContext>>> {
+        self.client.as_ref().ok_or_else(Error::closed)
+    }
+
+    /// Joins the group for these topics, in place of any earlier subscription.
+    pub fn subscribe(&self, topics: &[&str]) -> Result<()> {
+        let what = format!("subscribe to {}", topics.join(", "));
+        self.client()?.subscribe(topics).map_err(|e| Error::from_kafka(&e, &what))
+    }
+
+    /// Joins the group for all topics, present and future, whose whole name matches one of the
+    /// patterns. Only what POSIX extended expressions know is accepted; for others match the names of
+    /// `ClientHandle::list_topics` and call `subscribe`.
+    pub fn subscribe_regex(&self, patterns: &[&str]) -> Result<()> {
+        let translated =
+            patterns.iter().map(|p| posix_pattern(p)).collect::<Result<Vec<String>>>()?;
+        self.subscribe(&translated.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Reads these partitions from these offsets, without joining the group; replaces whatever was
+    /// assigned. Commits still go to the group. The rebalance handler is not called.
+    pub fn assign_manually(&mut self, partitions: &[(TopicPartition, i64)]) -> Result<()> {
+        let client = self.client()?.clone();
+        let context = client.context();
+        let list = lists::with_offsets(partitions.iter().map(|(tp, o)| (tp, *o)))?;
+        self.manual = true;
+        let paused = {
+            let mut seats = context.seats();
+            let mut paused = seats.paused();
+            seats.clear();
+            for (tp, offset) in partitions {
+                seats.take(tp.clone(), Some(*offset));
+            }
+            paused.retain(|tp| seats.get(tp).is_some());
+            paused
+        };
+        context.route(&client, partitions);
+        client.assign(&list).map_err(|e| Error::from_kafka(&e, "assign partitions"))?;
+        context.route(&client, partitions);
+        self.pause(&paused)
+    }
+
+    /// Waits up to `max_wait` for records or events and returns what is there, within `limits`.
+    /// Rebalances are served inside. Never waits for more than the first thing to return.
+    pub fn poll(&mut self, max_wait: Duration, limits: PollLimits) -> Result<Polled> {
+        let deadline = Instant::now() + max_wait;
+        loop {
+            self.wake.clear();
+            let mut out = Polled::default();
+            self.fill(limits, &mut out)?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !out.is_empty() || left.is_zero() || self.wake.by_hand() {
+                return Ok(out);
+            }
+            self.wake.wait(left);
+        }
+    }
+
+    fn fill(&mut self, limits: PollLimits, out: &mut Polled) -> Result<()> {
+        let client = self.client()?.clone();
+        let context = client.context();
+        let queued = context.own().as_ref().map_or(0, Queue::len).min(limits.rows_max);
+        let share = queued / context.seats().positions().len().max(1) + 1;
+        let share_bytes = (share * self.record_bytes).min(limits.bytes_max);
+        let mut collector = Collector::begin(share, share_bytes);
+        self.serve_events(&client, &mut collector);
+        self.drain(&client, limits, &mut collector);
+        if collector.rows > 0 {
+            self.record_bytes = (collector.bytes / collector.rows).max(1);
+        }
+        if collector.stale > 0 {
+            tracing::debug!(target: "kafka", stale = collector.stale, "dropped records before the position");
+        }
+        collector.finish(&mut context.seats(), out);
+        out.commits = context.take_commits();
+        let fatal = fatal_error(&client);
+        for error in context.reporter.take() {
+            // The library's "fatal" event is a pointer to the error itself.
+            let error = match &fatal {
+                Some(f) if matches!(error.kind(), ErrorKind::Fatal | ErrorKind::Fenced) => {
+                    f.clone()
+                }
+                _ => error,
+            };
+            out.errors.push(Trouble { at: None, error });
+        }
+        Ok(())
+    }
+
+    /// Serves rebalances, commit outcomes, logs and errors until none is left.
+    fn serve_events(&self, client: &BaseConsumer<SinkContext>, collector: &mut Collector) {
+        // Bounded, so that a flood of events cannot keep records waiting for ever.
+        for _ in 0..DRAIN_MAX {
+            // Errors have been collected by the context already.
+            if let Some(Ok(message)) = client.poll(Duration::ZERO) {
+                // Fetched before its partition's route took effect: it comes first, in order.
+                tracing::debug!(target: "kafka", "record on the event queue");
+                add_borrowed(collector, &message, client.context());
+            }
+            if self.events.as_ref().is_none_or(|q| q.len() == 0) {
+                return;
+            }
+        }
+    }
+
+    fn drain(
+        &mut self,
+        client: &BaseConsumer<SinkContext>,
+        limits: PollLimits,
+        collector: &mut Collector,
+    ) {
+        let context = client.context();
+        let own = context.own();
+        let Some(own) = own.as_ref() else { return };
+        let seats = context.seats();
+        while collector.rows < limits.rows_max && collector.bytes < limits.bytes_max {
+            let average = match collector.rows {
+                0 => self.record_bytes,
+                rows => collector.bytes / rows,
+            };
+            let by_bytes = (limits.bytes_max - collector.bytes) / average.max(1);
+            let by_rows = limits.rows_max - collector.rows;
+            let max = by_bytes.min(by_rows).clamp(1, DRAIN_MAX);
+            collector.next_drain();
+            let n = own.drain(max, &mut self.buffer, |message| collector.add(message, &seats));
+            if n < max {
+                return;
+            }
+        }
+    }
+
+    /// Starts a partition that `assigned` left out (or moves one that is seated, for example after
+    /// its position was out of range). False if the partition is not assigned any more.
+    pub fn seat(&mut self, tp: &TopicPartition, offset: i64) -> Result<bool> {
+        let client = self.client()?.clone();
+        let context = client.context();
+        let Some(before) = context.seats().get(tp) else { return Ok(false) };
+        let one = [(tp.clone(), offset)];
+        let list = lists::with_offsets([(tp, offset)])?;
+        let change = |e| Error::from_kafka(&e, &format!("start {tp} at {offset}"));
+        if !self.manual && context::is_cooperative(&client) {
+            if before.position.is_some() {
+                let old = lists::partitions([tp]);
+                client.incremental_unassign(&old).map_err(change)?;
+            }
+            context.seats().take(tp.clone(), Some(offset));
+            context.route(&client, &one);
+            client.incremental_assign(&list).map_err(change)?;
+            context.route(&client, &one);
+        } else {
+            context.route(&client, &one);
+            let seconds = Duration::from_secs(1);
+            let sought = client.seek_partitions(list, seconds).map_err(change);
+            let stuck = match &sought {
+                Ok(list) => ffi::entries(list).iter().any(|e| e.code != 0),
+                Err(_) => true,
+            };
+            context.seats().take(tp.clone(), Some(offset));
+            if stuck {
+                // Fetching has stopped (offset out of range) or not begun: assign all anew.
+                self.reassign(&client)?;
+            }
+            if before.position.is_none() {
+                client.resume(&lists::partitions([tp])).map_err(change)?;
+            }
+            context.route(&client, &one);
+        }
+        if before.paused { self.pause(std::slice::from_ref(tp)).map(|()| true) } else { Ok(true) }
+    }
+
+    /// Assigns everything at its position; for groups that cannot do so one by one.
+    fn reassign(&self, client: &BaseConsumer<SinkContext>) -> Result<()> {
+        let context = client.context();
+        let (seated, all, paused) = {
+            let seats = context.seats();
+            (seats.positions(), seats.all(), seats.paused())
+        };
+        let mut list = lists::with_offsets(seated.iter().map(|(tp, o)| (tp, *o)))?;
+        let waiting: Vec<_> =
+            all.into_iter().filter(|tp| !seated.iter().any(|(s, _)| s == tp)).collect();
+        for tp in &waiting {
+            let end = rdkafka::Offset::End;
+            let _ = list.add_partition_offset(&tp.topic, tp.partition, end);
+        }
+        let what = "assign partitions";
+        client.assign(&list).map_err(|e| Error::from_kafka(&e, what))?;
+        for group in [&waiting, &paused] {
+            if !group.is_empty() {
+                client
+                    .pause(&lists::partitions(group.iter()))
+                    .map_err(|e| Error::from_kafka(&e, what))?;
+            }
+        }
+        context.route(client, &seated);
+        Ok(())
+    }
+
+    /// Stops fetching these partitions. What librdkafka has queued of them is dropped and fetched
+    /// again later, so prefer polling less (`rows_max: 0`) for short waits.
+    pub fn pause(&self, partitions: &[TopicPartition]) -> Result<()> {
+        self.set_paused(partitions, true)
+    }
+
+    /// Goes on where the partition's last delivered record left off.
+    pub fn resume(&self, partitions: &[TopicPartition]) -> Result<()> {
+        self.set_paused(partitions, false)
+    }
+
+    fn set_paused(&self, partitions: &[TopicPartition], paused: bool) -> Result<()> {
+        let client = self.client()?;
+        let mut list = Vec::new();
+        {
+            let mut seats = client.context().seats();
+            for tp in partitions {
+                let Some(seat) = seats.get_mut(tp) else { continue };
+                let Some(position) = seat.position else { continue };
+                seat.paused = paused;
+                list.push((tp.clone(), position));
+            }
+        }
+        if list.is_empty() {
+            return Ok(());
+        }
+        let native = lists::partitions(list.iter().map(|(tp, _)| tp));
+        if paused {
+            client.pause(&native).map_err(|e| Error::from_kafka(&e, "pause"))?;
+            // The position that librdkafka would resume at may be one too far (see `seats`).
+            return context::seek(client, &list);
+        }
+        client.resume(&native).map_err(|e| Error::from_kafka(&e, "resume"))
+    }
+
+    /// Offset of the next record of each seated partition.
+    pub fn positions(&self) -> Vec<(TopicPartition, i64)> {
+        self.client.as_ref().map_or_else(Vec::new, |c| c.context().seats().positions())
+    }
+
+    pub fn position(&self, tp: &TopicPartition) -> Option<i64> {
+        self.client.as_ref()?.context().seats().get(tp)?.position
+    }
+
+    /// Every partition that is assigned, seated or waiting for its seat.
+    pub fn assignment(&self) -> Vec<TopicPartition> {
+        self.client.as_ref().map_or_else(Vec::new, |c| c.context().seats().all())
+    }
+
+    /// The error after which this client is of no use any more: fenced by a newer process with the
+    /// same `group.instance.id`, or fatal. No `revoked` comes before `close`, which then says lost.
+    pub fn fatal_error(&self) -> Option<Error> {
+        fatal_error(self.client.as_ref()?)
+    }
+
+    /// For other threads and for questions to the brokers.
+    pub fn handle(&self) -> &ClientHandle {
+        &self.handle
+    }
+
+    /// Ends a wait in `poll` from another thread.
+    pub fn waker(&self) -> Waker {
+        self.wake.waker()
+    }
+
+    /// See [`ClientHandle::commit_async`].
+    pub fn commit_async(&self, positions: &[Position]) -> Result<()> {
+        self.handle.commit_async(positions)
+    }
+
+    /// See [`ClientHandle::commit_sync`].
+    pub fn commit_sync(&self, positions: &[Position], timeout: Duration) -> Result<()> {
+        self.handle.commit_sync(positions, timeout)
+    }
+
+    /// Leaves the group at once, so that others take over without waiting for the session to end, and
+    /// closes. For a task that is stopped, deleted or moved.
+    pub fn leave(mut self) {
+        if let Some(client) = self.client.clone() {
+            client.unsubscribe();
+            let deadline = Instant::now() + Duration::from_secs(5);
+            while client.assignment().is_ok_and(|list| list.count() > 0)
+                && Instant::now() < deadline
+                && client.client().fatal_error().is_none()
+            {
+                let _ = client.poll(Duration::from_millis(10));
+            }
+        }
+        self.shut();
+    }
+
+    /// Closes. A static member (`group.instance.id`) keeps its place in the group until its session
+    /// ends: for a task that is expected back.
+    pub fn close(mut self) {
+        self.shut();
+    }
+
+    fn shut(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        let context = client.context();
+        let native = client.client().native_client();
+        for tp in context.seats().all() {
+            ffi::route(native, &tp, None);
+        }
+        if let Some(own) = context.own().take() {
+            own.wake_on(None);
+        }
+        if let Some(events) = self.events.take() {
+            events.wake_on(None);
+        }
+        let fatal = client.client().fatal_error().is_some();
+        // Fails for a client with a fatal error, which then has nothing to say good-bye to.
+        if client.close_queue().is_ok() {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while !client.closed() && Instant::now() < deadline {
+                let _ = client.poll(Duration::from_millis(10));
+            }
+        }
+        if self.manual {
+            context.seats().clear();
+        }
+        context.drop_seats(fatal);
+    }
+}
+
+impl Drop for SinkConsumer {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+fn add_borrowed(collector: &mut Collector, m: &BorrowedMessage<'_>, context: &SinkContext) {
+    let timestamp = match m.timestamp() {
+        Timestamp::NotAvailable => (-1, TimestampType::None),
+        Timestamp::CreateTime(at) => (at, TimestampType::CreateTime),
+        Timestamp::LogAppendTime(at) => (at, TimestampType::LogAppendTime),
+    };
+    let headers = |builder: &mut data::RawBatchBuilder| {
+        for header in m.headers().into_iter().flat_map(|h| h.iter()) {
+            builder.header(header.key, header.value);
+        }
+    };
+    let tp = (m.topic(), m.partition());
+    let seats = context.seats();
+    collector.add_record(tp, m.offset(), timestamp, m.key(), m.payload(), headers, &seats);
+}
+
+/// Java's `matches` (the whole name) as a librdkafka subscription pattern.
+fn posix_pattern(pattern: &str) -> Result<String> {
+    let java_only = pattern.contains("(?")
+        || pattern.contains("*+")
+        || pattern.contains("++")
+        || pattern.as_bytes().windows(2).any(|w| w[0] == b'\\' && w[1].is_ascii_alphanumeric());
+    if java_only {
+        let message = format!("topic pattern '{pattern}' uses more than posix expressions know");
+        return Err(Error::new(ErrorKind::Configuration, message)
+            .with_hint("match the names of the topic list instead"));
+    }
+    Ok(format!("^({pattern})$"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_names_and_java_only_syntax_is_refused() {
+        assert_eq!(posix_pattern("a|b.*").unwrap(), "^(a|b.*)$");
+        assert_eq!(posix_pattern(r"a\.b").unwrap(), r"^(a\.b)$");
+        for pattern in [r"\d+", "(?i)a", "a*+"] {
+            assert_eq!(posix_pattern(pattern).unwrap_err().kind(), ErrorKind::Configuration);
+        }
+    }
+
+    #[test]
+    fn a_group_is_required_and_bad_settings_are_named() {
+        let none = SinkConsumer::new(&ClientSettings::new(), Box::new(NoRebalance)).err().unwrap();
+        assert_eq!(none.kind(), ErrorKind::Configuration);
+        let mut settings = ClientSettings::new();
+        settings.insert("group.id".into(), "g".into());
+        settings.insert("fetch.min.bytes".into(), "many".into());
+        let bad = SinkConsumer::new(&settings, Box::new(NoRebalance)).err().unwrap();
+        assert_eq!(bad.kind(), ErrorKind::Configuration);
+        assert!(bad.to_string().contains("fetch.min.bytes"), "{bad}");
+    }
+}

@@ -1,0 +1,498 @@
+//! Every call into librdkafka that the safe `rdkafka` crate does not offer, and all unsafe code of
+//! the project: queues of our own, batch consume, waiting on queues, commits with a deadline, the
+//! mock broker's rebalance delay, admin requests.
+//!
+//! Invariants the callers keep: a [`Queue`] is dropped before the client it belongs to, and partition
+//! queues stop being routed to it before that. Nothing here outlives the call except `Queue`.
+#![allow(unsafe_code)]
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use data::{TimestampType, TopicPartition};
+use rdkafka::TopicPartitionList;
+use rdkafka::client::NativeClient;
+use rdkafka_sys as sys;
+
+/// A reference to a librdkafka queue; dropping the reference to a queue of our own discards it.
+pub(crate) struct Queue(NonNull<sys::rd_kafka_queue_t>);
+
+// SAFETY: librdkafka's queues are internally locked and may be used from any thread.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    /// A new empty queue.
+    pub(crate) fn new(client: &NativeClient) -> Queue {
+        // SAFETY: the client is alive; rd_kafka_queue_new never returns null.
+        let ptr = unsafe { sys::rd_kafka_queue_new(client.ptr()) };
+        Queue(NonNull::new(ptr).expect("rd_kafka_queue_new allocates or aborts"))
+    }
+
+    /// The consumer's queue of events; `None` without a group.
+    pub(crate) fn of_consumer(client: &NativeClient) -> Option<Queue> {
+        // SAFETY: the client is alive.
+        NonNull::new(unsafe { sys::rd_kafka_queue_get_consumer(client.ptr()) }).map(Queue)
+    }
+
+    /// The client's main queue: delivery reports, logs, errors.
+    pub(crate) fn main(client: &NativeClient) -> Queue {
+        // SAFETY: the client is alive; its main queue exists as long as it does.
+        let ptr = unsafe { sys::rd_kafka_queue_get_main(client.ptr()) };
+        Queue(NonNull::new(ptr).expect("every client has a main queue"))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        // SAFETY: the queue is alive as long as self.
+        unsafe { sys::rd_kafka_queue_length(self.0.as_ptr()) }
+    }
+
+    /// Writes one byte to `fd` when the queue stops being empty; `None` switches that off. The
+    /// descriptor must stay open until then.
+    pub(crate) fn wake_on(&self, fd: Option<BorrowedFd<'_>>) {
+        let byte = b"1";
+        let fd = fd.map_or(-1, |fd| fd.as_raw_fd());
+        // SAFETY: the payload is copied by the call; the queue is alive.
+        unsafe { sys::rd_kafka_queue_io_event_enable(self.0.as_ptr(), fd, byte.as_ptr().cast(), 1) }
+    }
+
+    /// Fetches up to `max` messages without waiting, hands each to `each` and destroys it.
+    /// `buffer` is scratch space that is reused between calls. Returns the number of messages.
+    pub(crate) fn drain(
+        &self,
+        max: usize,
+        buffer: &mut MessageBuffer,
+        mut each: impl FnMut(&Message<'_>),
+    ) -> usize {
+        buffer.0.clear();
+        buffer.0.reserve(max);
+        // SAFETY: the buffer has room for `max` pointers; the queue is alive.
+        let n = unsafe {
+            sys::rd_kafka_consume_batch_queue(self.0.as_ptr(), 0, buffer.0.as_mut_ptr(), max)
+        };
+        let n = usize::try_from(n).unwrap_or(0).min(max);
+        // SAFETY: the call has written n pointers.
+        unsafe { buffer.0.set_len(n) };
+        for &message in &buffer.0 {
+            // SAFETY: the pointer is a live message that we own until destroyed below.
+            unsafe {
+                each(&Message(&*message));
+                sys::rd_kafka_message_destroy(message);
+            }
+        }
+        buffer.0.clear();
+        n
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: this reference is ours and is given back once.
+        unsafe { sys::rd_kafka_queue_destroy(self.0.as_ptr()) }
+    }
+}
+
+/// Scratch space of [`Queue::drain`]; empty between calls.
+#[derive(Default)]
+pub(crate) struct MessageBuffer(Vec<*mut sys::rd_kafka_message_t>);
+
+// SAFETY: it holds no pointers outside of `drain`.
+unsafe impl Send for MessageBuffer {}
+
+/// A fetched message or a partition's event (`code() != 0`).
+pub(crate) struct Message<'a>(&'a sys::rd_kafka_message_t);
+
+impl Message<'_> {
+    /// 0 for a record, else librdkafka's or the broker's code. Read as an integer: a broker newer
+    /// than the bindings may send codes the enum does not have.
+    pub(crate) fn code(&self) -> i32 {
+        // SAFETY: the field is a C int.
+        unsafe { (&raw const self.0.err).cast::<i32>().read() }
+    }
+
+    /// Identifies the topic among messages of one [`Queue::drain`] call.
+    pub(crate) fn topic_key(&self) -> usize {
+        self.0.rkt as usize
+    }
+
+    pub(crate) fn topic(&self) -> Cow<'_, str> {
+        if self.0.rkt.is_null() {
+            return Cow::Borrowed("");
+        }
+        // SAFETY: the topic is alive as long as the message; its name is a C string.
+        unsafe { text(sys::rd_kafka_topic_name(self.0.rkt)) }
+    }
+
+    pub(crate) fn partition(&self) -> i32 {
+        self.0.partition
+    }
+
+    pub(crate) fn offset(&self) -> i64 {
+        self.0.offset
+    }
+
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        // SAFETY: pointer and length describe the message's own memory.
+        unsafe { bytes(self.0.key, self.0.key_len) }
+    }
+
+    pub(crate) fn value(&self) -> Option<&[u8]> {
+        // SAFETY: as above.
+        unsafe { bytes(self.0.payload, self.0.len) }
+    }
+
+    /// The library's text of an event.
+    pub(crate) fn error_text(&self) -> String {
+        // SAFETY: returns a C string that lives as long as the message.
+        unsafe { text(sys::rd_kafka_message_errstr(self.0)).into_owned() }
+    }
+
+    /// Milliseconds since the epoch, -1 without.
+    pub(crate) fn timestamp(&self) -> (i64, TimestampType) {
+        use sys::rd_kafka_timestamp_type_t::*;
+        let mut kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+        // SAFETY: the message is alive.
+        let at = unsafe { sys::rd_kafka_message_timestamp(self.0, &mut kind) };
+        match kind {
+            RD_KAFKA_TIMESTAMP_CREATE_TIME => (at, TimestampType::CreateTime),
+            RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME => (at, TimestampType::LogAppendTime),
+            RD_KAFKA_TIMESTAMP_NOT_AVAILABLE => (-1, TimestampType::None),
+        }
+    }
+
+    /// Calls `each` with every header in order.
+    pub(crate) fn headers(&self, mut each: impl FnMut(&str, Option<&[u8]>)) {
+        let mut headers = ptr::null_mut();
+        // SAFETY: the message is alive and owns the headers; names are C strings and values are
+        // described by pointer and size.
+        unsafe {
+            let code = sys::rd_kafka_message_headers(self.0, &mut headers);
+            if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
+                return;
+            }
+            for index in 0.. {
+                let (mut name, mut value, mut size) = (ptr::null(), ptr::null(), 0);
+                let code =
+                    sys::rd_kafka_header_get_all(headers, index, &mut name, &mut value, &mut size);
+                if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
+                    return;
+                }
+                each(&text(name), bytes(value.cast_mut(), size));
+            }
+        }
+    }
+}
+
+/// Reads a C string; null is empty, invalid UTF-8 is replaced.
+unsafe fn text<'a>(ptr: *const c_char) -> Cow<'a, str> {
+    if ptr.is_null() {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller passes a C string that lives long enough.
+    unsafe { CStr::from_ptr(ptr) }.to_string_lossy()
+}
+
+unsafe fn bytes<'a>(ptr: *mut c_void, len: usize) -> Option<&'a [u8]> {
+    if ptr.is_null() {
+        return None;
+    }
+    // SAFETY: the caller passes memory of that length.
+    Some(unsafe { std::slice::from_raw_parts(ptr.cast::<u8>(), len) })
+}
+
+/// Sends a partition's messages to `to`, or with `None` back to where they belong. What has piled up
+/// in the partition's queue moves along. Unknown partitions are ignored.
+pub(crate) fn route(client: &NativeClient, tp: &TopicPartition, to: Option<&Queue>) {
+    let topic = c_string(&tp.topic);
+    // SAFETY: the client and `to` are alive; the partition queue's reference is given back.
+    unsafe {
+        let queue = sys::rd_kafka_queue_get_partition(client.ptr(), topic.as_ptr(), tp.partition);
+        if queue.is_null() {
+            return;
+        }
+        let to = to.map_or(ptr::null_mut(), |q| q.0.as_ptr());
+        sys::rd_kafka_queue_forward(queue, to);
+        sys::rd_kafka_queue_destroy(queue);
+    }
+}
+
+/// Waits until `fd` is readable or `timeout` has passed.
+pub(crate) fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) {
+    // Rounded up, so that a wait of less than a millisecond does not spin.
+    let millis = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32;
+    let mut entry = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid entry; an interrupted wait returns early, which callers allow for.
+    unsafe { libc::poll(&mut entry, 1, millis) };
+}
+
+/// One entry of a topic-partition list as the library or a broker filled it in.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) tp: TopicPartition,
+    pub(crate) offset: i64,
+    pub(crate) metadata: String,
+    pub(crate) code: i32,
+}
+
+/// The entries of a list; metadata that is not UTF-8 is replaced, not refused.
+pub(crate) fn entries(list: &TopicPartitionList) -> Vec<Entry> {
+    // SAFETY: the list is alive.
+    unsafe { read_entries(list.ptr()) }
+}
+
+unsafe fn read_entries(list: *const sys::rd_kafka_topic_partition_list_t) -> Vec<Entry> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller passes a live list; cnt elements are initialised.
+    unsafe {
+        let count = usize::try_from((*list).cnt).unwrap_or(0);
+        let elements = (0..count).map(|i| (*list).elems.add(i));
+        elements
+            .map(|e| Entry {
+                tp: TopicPartition::new(text((*e).topic), (*e).partition),
+                offset: (*e).offset,
+                metadata: bytes((*e).metadata, (*e).metadata_size)
+                    .map(|b| String::from_utf8_lossy(b).into_owned())
+                    .unwrap_or_default(),
+                code: (&raw const (*e).err).cast::<i32>().read(),
+            })
+            .collect()
+    }
+}
+
+/// Commits and waits for the coordinator's answer, at most `timeout`. Returns the overall code and
+/// the entries with their own codes; `None` when no answer came in time.
+pub(crate) fn commit(
+    client: &NativeClient,
+    offsets: &TopicPartitionList,
+    timeout: Duration,
+) -> Option<(i32, Vec<Entry>)> {
+    let queue = Queue::new(client);
+    // SAFETY: client, list and queue are alive; the event is destroyed after it was read.
+    unsafe {
+        let code = sys::rd_kafka_commit_queue(
+            client.ptr(),
+            offsets.ptr(),
+            queue.0.as_ptr(),
+            None,
+            ptr::null_mut(),
+        ) as i32;
+        if code != 0 {
+            return Some((code, Vec::new()));
+        }
+        let event = sys::rd_kafka_queue_poll(queue.0.as_ptr(), millis(timeout));
+        if event.is_null() {
+            return None;
+        }
+        let code = sys::rd_kafka_event_error(event) as i32;
+        let list = sys::rd_kafka_event_topic_partition_list(event);
+        let answer = (code, read_entries(list));
+        sys::rd_kafka_event_destroy(event);
+        Some(answer)
+    }
+}
+
+/// Sets how long the mock broker's groups wait for more members. False if `client` has no mock.
+pub(crate) fn mock_rebalance_delay(client: &NativeClient, delay_ms: i32) -> bool {
+    // SAFETY: the client is alive and owns its mock cluster.
+    unsafe {
+        let cluster = sys::rd_kafka_handle_mock_cluster(client.ptr());
+        if cluster.is_null() {
+            return false;
+        }
+        sys::rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, delay_ms);
+        true
+    }
+}
+
+fn millis(timeout: Duration) -> i32 {
+    timeout.as_millis().min(i32::MAX as u128) as i32
+}
+
+/// The admin requests that the safe crate lacks.
+#[derive(Clone, Copy)]
+pub(crate) enum AdminCall<'a> {
+    DescribeTopics(&'a [&'a str]),
+    ListOffsets(&'a str),
+    AlterOffsets(&'a str, &'a TopicPartitionList),
+    DeleteOffsets(&'a str, &'a TopicPartitionList),
+}
+
+/// One topic or group of an admin answer.
+#[derive(Default)]
+pub(crate) struct Item {
+    pub(crate) name: String,
+    pub(crate) code: i32,
+    pub(crate) text: String,
+    /// A group's partitions, each with a code of its own: the one that tells of live members.
+    pub(crate) offsets: Vec<Entry>,
+    /// A topic's id, most significant half first; zero where the broker has none.
+    pub(crate) id: (u64, u64),
+    pub(crate) partitions: usize,
+}
+
+/// Sends an admin request for one group and destroys the objects made for it.
+macro_rules! group_call {
+    ($rk:expr, $queue:expr, $options:expr, $call:ident, $destroy:ident, $new:expr) => {{
+        let mut one = $new;
+        sys::$call($rk, &mut one, 1, $options, $queue);
+        sys::$destroy(one);
+    }};
+}
+
+/// An admin request that was sent; its answer arrives on a queue of its own.
+pub(crate) struct AdminPending(Queue);
+
+impl AdminPending {
+    /// Sends `call`, which the broker has `timeout` to answer.
+    pub(crate) fn send(client: &NativeClient, call: AdminCall<'_>, timeout: Duration) -> Self {
+        use sys::rd_kafka_admin_op_t::*;
+        let queue = Queue::new(client);
+        let (rk, q) = (client.ptr(), queue.0.as_ptr());
+        let (op, group) = match call {
+            AdminCall::DescribeTopics(_) => (RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, ""),
+            AdminCall::ListOffsets(g) => (RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, g),
+            AdminCall::AlterOffsets(g, _) => (RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, g),
+            AdminCall::DeleteOffsets(g, _) => (RD_KAFKA_ADMIN_OP_DELETECONSUMERGROUPOFFSETS, g),
+        };
+        let group = c_string(group);
+        // SAFETY: client, queue, names and lists are alive during the calls, which copy them; each
+        // object made here is destroyed once; an error buffer of size 0 is allowed.
+        unsafe {
+            let options = sys::rd_kafka_AdminOptions_new(rk, op);
+            let ms = millis(timeout);
+            sys::rd_kafka_AdminOptions_set_request_timeout(options, ms, ptr::null_mut(), 0);
+            match call {
+                AdminCall::DescribeTopics(names) => {
+                    let names: Vec<_> = names.iter().map(|n| c_string(n)).collect();
+                    let mut names: Vec<_> = names.iter().map(|n| n.as_ptr()).collect();
+                    let (ptr, n) = (names.as_mut_ptr(), names.len());
+                    let topics = sys::rd_kafka_TopicCollection_of_topic_names(ptr, n);
+                    sys::rd_kafka_DescribeTopics(rk, topics, options, q);
+                    sys::rd_kafka_TopicCollection_destroy(topics);
+                }
+                AdminCall::ListOffsets(_) => group_call!(
+                    rk,
+                    q,
+                    options,
+                    rd_kafka_ListConsumerGroupOffsets,
+                    rd_kafka_ListConsumerGroupOffsets_destroy,
+                    sys::rd_kafka_ListConsumerGroupOffsets_new(group.as_ptr(), ptr::null())
+                ),
+                AdminCall::AlterOffsets(_, list) => group_call!(
+                    rk,
+                    q,
+                    options,
+                    rd_kafka_AlterConsumerGroupOffsets,
+                    rd_kafka_AlterConsumerGroupOffsets_destroy,
+                    sys::rd_kafka_AlterConsumerGroupOffsets_new(group.as_ptr(), list.ptr())
+                ),
+                AdminCall::DeleteOffsets(_, list) => group_call!(
+                    rk,
+                    q,
+                    options,
+                    rd_kafka_DeleteConsumerGroupOffsets,
+                    rd_kafka_DeleteConsumerGroupOffsets_destroy,
+                    sys::rd_kafka_DeleteConsumerGroupOffsets_new(group.as_ptr(), list.ptr())
+                ),
+            }
+            sys::rd_kafka_AdminOptions_destroy(options);
+        }
+        AdminPending(queue)
+    }
+
+    /// The answer if it comes within `timeout`: its items, or the code and text of its failure.
+    pub(crate) fn poll(&self, timeout: Duration) -> Option<Result<Vec<Item>, (i32, String)>> {
+        // SAFETY: the queue is alive; the event is destroyed after everything was copied out of it.
+        unsafe {
+            let event = sys::rd_kafka_queue_poll(self.0.0.as_ptr(), millis(timeout));
+            if event.is_null() {
+                return None;
+            }
+            let code = sys::rd_kafka_event_error(event) as i32;
+            let answer = if code == 0 {
+                Ok(read_answer(event))
+            } else {
+                Err((code, text(sys::rd_kafka_event_error_string(event)).into_owned()))
+            };
+            sys::rd_kafka_event_destroy(event);
+            Some(answer)
+        }
+    }
+}
+
+unsafe fn read_answer(event: *mut sys::rd_kafka_event_t) -> Vec<Item> {
+    let mut n = 0;
+    // SAFETY: the event is alive; each accessor is called on an event of its own type, and returns
+    // an array of n live objects.
+    unsafe {
+        let groups = match sys::rd_kafka_event_type(event) {
+            sys::RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT => {
+                let result = sys::rd_kafka_event_DescribeTopics_result(event);
+                let topics = sys::rd_kafka_DescribeTopics_result_topics(result, &mut n);
+                return (0..n).map(|i| read_topic(*topics.add(i))).collect();
+            }
+            sys::RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT => {
+                let result = sys::rd_kafka_event_ListConsumerGroupOffsets_result(event);
+                sys::rd_kafka_ListConsumerGroupOffsets_result_groups(result, &mut n)
+            }
+            sys::RD_KAFKA_EVENT_ALTERCONSUMERGROUPOFFSETS_RESULT => {
+                let result = sys::rd_kafka_event_AlterConsumerGroupOffsets_result(event);
+                sys::rd_kafka_AlterConsumerGroupOffsets_result_groups(result, &mut n)
+            }
+            sys::RD_KAFKA_EVENT_DELETECONSUMERGROUPOFFSETS_RESULT => {
+                let result = sys::rd_kafka_event_DeleteConsumerGroupOffsets_result(event);
+                sys::rd_kafka_DeleteConsumerGroupOffsets_result_groups(result, &mut n)
+            }
+            _ => return Vec::new(),
+        };
+        let groups = (0..n).map(|i| *groups.add(i));
+        groups
+            .map(|g| Item {
+                name: text(sys::rd_kafka_group_result_name(g)).into_owned(),
+                offsets: read_entries(sys::rd_kafka_group_result_partitions(g)),
+                ..read_error(sys::rd_kafka_group_result_error(g))
+            })
+            .collect()
+    }
+}
+
+unsafe fn read_topic(topic: *const sys::rd_kafka_TopicDescription_t) -> Item {
+    // SAFETY: the caller passes a live description.
+    unsafe {
+        let mut partitions = 0;
+        sys::rd_kafka_TopicDescription_partitions(topic, &mut partitions);
+        let id = sys::rd_kafka_TopicDescription_topic_id(topic);
+        let id = if id.is_null() {
+            (0, 0)
+        } else {
+            let most = sys::rd_kafka_Uuid_most_significant_bits(id);
+            (most as u64, sys::rd_kafka_Uuid_least_significant_bits(id) as u64)
+        };
+        let name = text(sys::rd_kafka_TopicDescription_name(topic)).into_owned();
+        let error = sys::rd_kafka_TopicDescription_error(topic);
+        Item { name, id, partitions, ..read_error(error) }
+    }
+}
+
+unsafe fn read_error(error: *const sys::rd_kafka_error_t) -> Item {
+    if error.is_null() {
+        return Item::default();
+    }
+    // SAFETY: the caller passes a live error.
+    unsafe {
+        let code = sys::rd_kafka_error_code(error) as i32;
+        let text = text(sys::rd_kafka_error_string(error)).into_owned();
+        Item { code, text, ..Item::default() }
+    }
+}
+
+/// A C string; one with an inner NUL, which no topic or group has, becomes empty.
+fn c_string(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
+}

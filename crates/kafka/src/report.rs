@@ -1,0 +1,200 @@
+//! What a client says about itself: librdkafka's log lines and global errors.
+//!
+//! Log lines go to `tracing` under the target `kafka`. Connection failures are kept as typed errors
+//! for the owner of the client, and written as one readable line per address, at most every
+//! [`REPEAT`], instead of librdkafka's line per attempt.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::error::KafkaError;
+
+use crate::error::{Error, ErrorKind};
+
+/// How often the same address may be complained about.
+const REPEAT: Duration = Duration::from_secs(30);
+
+/// Errors kept for the owner; older ones are dropped first.
+const KEPT: usize = 64;
+
+/// Collects logs and errors of one client. Shared with librdkafka's callbacks.
+pub(crate) struct Reporter {
+    /// What the client is, for log lines: "consumer 'group'", "producer".
+    name: String,
+    bootstrap: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    errors: VecDeque<Error>,
+    /// The last connection failure, which explains a later timeout.
+    last_failure: Option<(Instant, Error)>,
+    warned: HashMap<String, Instant>,
+}
+
+impl Reporter {
+    pub(crate) fn new(name: String, bootstrap: Option<&str>) -> Reporter {
+        let bootstrap = bootstrap.unwrap_or("(no bootstrap.servers)").to_owned();
+        Reporter { name, bootstrap, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves the lists valid.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A log line of librdkafka.
+    pub(crate) fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        use RDKafkaLogLevel::*;
+        let client = self.name.as_str();
+        match (level, facility) {
+            // The error callback tells the same, once and readably.
+            (_, "FAIL" | "ERROR" | "FATAL") => {
+                tracing::debug!(target: "kafka", client, facility, "{message}")
+            }
+            (Emerg | Alert | Critical | Error, _) => {
+                tracing::error!(target: "kafka", client, facility, "{message}")
+            }
+            (Warning, _) => tracing::warn!(target: "kafka", client, facility, "{message}"),
+            (Notice | Info, _) => tracing::info!(target: "kafka", client, facility, "{message}"),
+            (Debug, _) => tracing::debug!(target: "kafka", client, facility, "{message}"),
+        }
+    }
+
+    /// A global error of librdkafka with its reason.
+    pub(crate) fn error(&self, error: &KafkaError, reason: &str) {
+        let code = error.rdkafka_error_code().map_or(0, |c| c as i32);
+        self.push(self.classify(code, reason));
+    }
+
+    fn classify(&self, code: i32, reason: &str) -> Error {
+        let error = Error::from_code(code, "", Some(reason));
+        match error.kind() {
+            ErrorKind::Unreachable | ErrorKind::Authentication | ErrorKind::TimedOut => {
+                let (address, cause) = split_reason(reason);
+                let address = address.unwrap_or(&self.bootstrap);
+                let what = match error.kind() {
+                    ErrorKind::Authentication => "kafka broker refuses the login",
+                    _ => "cannot reach kafka broker",
+                };
+                let kind = error.kind();
+                Error::from_code(code, &format!("{what} {address}"), Some(cause)).with_kind(kind)
+            }
+            _ => error,
+        }
+    }
+
+    fn push(&self, error: Error) {
+        let now = Instant::now();
+        let mut state = self.state();
+        let connection = matches!(
+            error.kind(),
+            ErrorKind::Unreachable | ErrorKind::Authentication | ErrorKind::TimedOut
+        );
+        if connection {
+            state.last_failure = Some((now, error.clone()));
+            let key = error.to_string();
+            let due = state.warned.get(&key).is_none_or(|at| now.duration_since(*at) >= REPEAT);
+            if due {
+                state.warned.retain(|_, at| now.duration_since(*at) < REPEAT);
+                state.warned.insert(key, now);
+                let hint = error.hint().unwrap_or_default();
+                tracing::warn!(target: "kafka", client = self.name, hint, "{error}; trying again");
+            }
+        }
+        if state.errors.back() == Some(&error) {
+            return;
+        }
+        if state.errors.len() == KEPT {
+            state.errors.pop_front();
+        }
+        state.errors.push_back(error);
+    }
+
+    /// The errors since the last call.
+    pub(crate) fn take(&self) -> VecDeque<Error> {
+        std::mem::take(&mut self.state().errors)
+    }
+
+    /// Explains a timeout by the connection failure behind it, if there was one recently.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        if !matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Unreachable) {
+            return error;
+        }
+        match &self.state().last_failure {
+            Some((at, failure)) if at.elapsed() < REPEAT => {
+                let kind = failure.kind();
+                Error::from_code(error.code(), &error.to_string(), Some(&failure.to_string()))
+                    .with_kind(kind)
+            }
+            _ => error.about(format!("kafka at {}", self.bootstrap)),
+        }
+    }
+}
+
+/// Splits "sasl_ssl://host:9092/bootstrap: Connect to ipv4#… failed: Connection refused (after 1ms
+/// in state CONNECT)" into address and cause. Unknown shapes come back whole.
+fn split_reason(reason: &str) -> (Option<&str>, &str) {
+    let rest = reason.split_once("://").map_or(reason, |(_, rest)| rest);
+    let Some((address, cause)) = rest.split_once(": ") else { return (None, reason) };
+    let address = address.split('/').next().unwrap_or(address);
+    let port = address.rsplit_once(':').map(|(_, port)| port);
+    if !port.is_some_and(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit())) {
+        return (None, reason);
+    }
+    let cause = cause.split_once(" (after ").map_or(cause, |(cause, _)| cause);
+    (Some(address), cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rdkafka::error::RDKafkaErrorCode as Code;
+
+    const REFUSED: &str = "127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection \
+                           refused (after 0ms in state CONNECT, 3 identical error(s) suppressed)";
+
+    #[test]
+    fn unreachable_broker_is_named_with_what_was_tried() {
+        let r = Reporter::new("c".into(), Some("127.0.0.1:1"));
+        r.error(&KafkaError::Global(Code::BrokerTransportFailure), REFUSED);
+        let errors = r.take();
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].kind(), ErrorKind::Unreachable);
+        assert_eq!(
+            errors[0].to_string(),
+            "cannot reach kafka broker 127.0.0.1:1: Connect to ipv4#127.0.0.1:1 failed: \
+             Connection refused"
+        );
+        let timeout = Error::from_code(Code::OperationTimedOut as i32, "read metadata", None);
+        let explained = r.explain(timeout);
+        assert_eq!(explained.kind(), ErrorKind::Unreachable);
+        assert!(explained.to_string().contains("127.0.0.1:1"), "{explained}");
+    }
+
+    #[test]
+    fn repeated_errors_are_kept_once_and_bounded() {
+        let r = Reporter::new("c".into(), None);
+        for _ in 0..3 {
+            r.error(&KafkaError::Global(Code::AllBrokersDown), "1/1 brokers are down");
+        }
+        assert_eq!(r.take().len(), 1);
+        for i in 0..200 {
+            r.error(&KafkaError::Global(Code::Fail), &format!("error {i}"));
+        }
+        assert_eq!(r.take().len(), KEPT);
+        assert!(r.take().is_empty());
+    }
+
+    #[test]
+    fn reasons_of_other_shapes_stay_whole() {
+        assert_eq!(split_reason("2/2 brokers are down"), (None, "2/2 brokers are down"));
+        assert_eq!(
+            split_reason("sasl_ssl://[::1]:9092/1: SASL authentication error: bad password"),
+            (Some("[::1]:9092"), "SASL authentication error: bad password")
+        );
+    }
+}

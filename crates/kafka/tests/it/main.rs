@@ -1,0 +1,4 @@
+//! Integration tests: over the in-process broker, and over a real one where its semantics matter.
+
+mod mock;
+mod support;
