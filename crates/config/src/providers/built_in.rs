@@ -28,7 +28,7 @@ impl AllowedPaths {
             if !path.is_absolute() {
                 return Err(format!("Path {item} is not absolute"));
             }
-            if !path.exists() {
+            if !path.try_exists().map_err(|error| format!("Path {item}: {error}"))? {
                 return Err(format!("Path {item} does not exist"));
             }
             paths.push(normalise(path));
