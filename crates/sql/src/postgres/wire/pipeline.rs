@@ -99,6 +99,11 @@ impl Pipeline {
         self.buf.len()
     }
 
+    /// Bytes the buffer has room for.
+    pub fn capacity(&self) -> usize {
+        self.buf.capacity()
+    }
+
     /// True if nothing has been added.
     pub fn is_empty(&self) -> bool {
         self.buf.is_empty()

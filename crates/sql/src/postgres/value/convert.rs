@@ -1,0 +1,285 @@
+//! From a cell to the column's form: what the value is, and which writer takes it.
+//!
+//! Place in the data path: once for every value. The cell's schema is looked at here and nowhere else.
+
+use super::target::Target;
+use super::{Context, Encoded, Fault, nested, number, numeric, temporal, text};
+use data::{Cell, Logical, Rows, Schema, Type, write_json};
+
+pub(super) const MISMATCH: &str = "42804";
+pub(super) const NOT_VALID: &str = "22P02";
+pub(super) const OUT_OF_RANGE: &str = "22003";
+pub(super) const BAD_DATETIME: &str = "22008";
+pub(super) const NOT_IN_TEXT: &str = "22021";
+pub(super) const NOT_IN_JSON: &str = "22P05";
+
+/// A value whose meaning is settled.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Val<'a> {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Float32(f32),
+    /// The text of a JSON number.
+    Number(&'a [u8]),
+    /// Text; schemaless if `true`, where it is a JSON string to a JSON column.
+    Text(&'a [u8], bool),
+    Bytes(&'a [u8]),
+    Decimal(&'a [u8], i32),
+    /// Days since 1970.
+    Date(i64),
+    /// Milliseconds of a day.
+    Time(i64),
+    /// Milliseconds since 1970, UTC.
+    Instant(i64),
+    /// JSON text of an object or array.
+    Json(&'a [u8]),
+    /// A list, map or struct.
+    Nested(Cell, Option<&'a Schema>),
+}
+
+/// The meaning of a cell; `None` for null.
+#[inline]
+pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) -> Option<Val<'a>> {
+    Some(match cell {
+        Cell::Null => return None,
+        Cell::Bool(v) => Val::Bool(v),
+        Cell::Int(v, _) => match schema.map(Schema::logical) {
+            Some(Logical::Date) => Val::Date(v),
+            Some(Logical::Time) => Val::Time(v),
+            Some(Logical::Timestamp) => Val::Instant(v),
+            _ => Val::Int(v),
+        },
+        Cell::Float(v) if schema.is_some_and(|s| s.kind() == Type::Float32) => {
+            Val::Float32(v as f32)
+        }
+        Cell::Float(v) => Val::Float(v),
+        Cell::Float32(v) => Val::Float32(v),
+        Cell::Number(span) => Val::Number(rows.bytes(span)),
+        Cell::Text(span) => Val::Text(rows.bytes(span), schema.is_none()),
+        Cell::Bytes(span) => Val::Bytes(rows.bytes(span)),
+        Cell::Decimal { unscaled, scale } => Val::Decimal(rows.bytes(unscaled), scale),
+        Cell::Instant(ms) => Val::Instant(ms),
+        Cell::Json(span) => Val::Json(rows.bytes(span)),
+        Cell::List(_) | Cell::Map(_) | Cell::Struct(_) => Val::Nested(cell, schema),
+    })
+}
+
+/// True if the value's text form in a scalar column has nothing that COPY would have to escape.
+pub(super) fn is_plain(cell: Cell) -> bool {
+    matches!(
+        cell,
+        Cell::Bool(_)
+            | Cell::Int(..)
+            | Cell::Float(_)
+            | Cell::Float32(_)
+            | Cell::Number(_)
+            | Cell::Decimal { .. }
+            | Cell::Instant(_)
+    )
+}
+
+/// Appends the text form.
+#[inline]
+pub(super) fn write_text(
+    context: Context<'_>,
+    target: &Target,
+    value: Val<'_>,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    if let Val::Text(bytes, schemaless) = value {
+        return text::write(context, target, bytes, schemaless, out);
+    }
+    match target {
+        Target::Int2 | Target::Int4 | Target::Int8 | Target::Oid => {
+            let v = number::integer(target, value)?;
+            number::write_int(v, out);
+            Ok(())
+        }
+        Target::Float4 | Target::Float8 => number::write_float(target, value, out),
+        Target::Numeric => number::write_numeric(value, out),
+        Target::Money => number::write_money(value, out),
+        Target::Bool => {
+            out.push(if number::boolean(target, value)? { b't' } else { b'f' });
+            Ok(())
+        }
+        Target::Bits => text::write_bits(value, out),
+        Target::Text => as_text(context, value, out),
+        Target::Json | Target::Jsonb => as_json(context, target, value, out),
+        Target::Bytea | Target::Uuid | Target::Geometry => match value {
+            Val::Bytes(bytes) => text::write_bytes(target, bytes, out),
+            _ => Err(no_form(target, value)),
+        },
+        Target::Date
+        | Target::Time
+        | Target::TimeTz
+        | Target::Timestamp
+        | Target::TimestampTz
+        | Target::Interval => temporal::write(context, target, value, out),
+        Target::Array(_) | Target::Composite(_) | Target::Hstore | Target::Vector => {
+            nested::write(context, target, value, out)
+        }
+        Target::Other => match value {
+            Val::Int(_)
+            | Val::Bool(_)
+            | Val::Number(_)
+            | Val::Float(_)
+            | Val::Float32(_)
+            | Val::Decimal(..) => as_text(context, value, out),
+            _ => Err(no_form(target, value)),
+        },
+    }
+}
+
+/// Any value as text for people and programs: ISO 8601, JSON for what is nested.
+fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
+    match value {
+        Val::Bool(v) => out.extend_from_slice(if v { b"true" } else { b"false" }),
+        Val::Int(v) => number::write_int(v, out),
+        Val::Float(v) => number::write_f64(v, out),
+        Val::Float32(v) => number::write_f32(v, out),
+        Val::Number(digits) => out.extend_from_slice(digits),
+        Val::Decimal(unscaled, scale) => number::write_decimal(unscaled, scale, out)?,
+        Val::Text(bytes, _) => text::put(context, bytes, out)?,
+        Val::Bytes(bytes) => text::put_encoded(context, bytes, out),
+        Val::Date(days) => temporal::write_iso_date(days, out)?,
+        Val::Time(ms) => temporal::write_iso_time(ms, out)?,
+        Val::Instant(ms) => temporal::write_iso_instant(ms, out)?,
+        Val::Json(json) => out.extend_from_slice(json),
+        Val::Nested(cell, schema) => write_json(context.rows, schema, cell, out),
+    }
+    Ok(())
+}
+
+/// Any value as JSON. Text with a schema is JSON already, and bytes are too: they go through the
+/// column's input function like text.
+pub(super) fn as_json(
+    context: Context<'_>,
+    target: &Target,
+    value: Val<'_>,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    let start = out.len();
+    match value {
+        Val::Text(bytes, false) | Val::Json(bytes) => out.extend_from_slice(bytes),
+        Val::Text(bytes, true) => match std::str::from_utf8(bytes) {
+            Ok(text) => data::write_json_string(text, out),
+            Err(_) => return Err(text::not_utf8()),
+        },
+        Val::Bytes(bytes) if std::str::from_utf8(bytes).is_ok() => out.extend_from_slice(bytes),
+        Val::Bytes(_) => return Err(text::not_utf8()),
+        Val::Float(v) if !v.is_finite() => quoted(out, |out| number::write_f64(v, out)),
+        Val::Float32(v) if !v.is_finite() => quoted(out, |out| number::write_f32(v, out)),
+        Val::Date(_) | Val::Time(_) | Val::Instant(_) => {
+            out.push(b'"');
+            as_text(context, value, out)?;
+            out.push(b'"');
+        }
+        _ => as_text(context, value, out)?,
+    }
+    // A NUL byte itself is no JSON in any type; as an escape only jsonb refuses it.
+    text::clean_json(context, target == &Target::Jsonb, out, start)
+}
+
+fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'"');
+    write(out);
+    out.push(b'"');
+}
+
+/// Appends the binary form. Pairs without one are refused at plan time.
+#[inline]
+pub(super) fn write_binary(
+    context: Context<'_>,
+    target: &Target,
+    value: Val<'_>,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    match target {
+        Target::Int2 => {
+            let v = number::integer(target, value)?;
+            out.extend_from_slice(&(v as i16).to_be_bytes());
+        }
+        Target::Int4 | Target::Oid => {
+            let v = number::integer(target, value)?;
+            out.extend_from_slice(&(v as u32).to_be_bytes());
+        }
+        Target::Int8 => out.extend_from_slice(&number::integer(target, value)?.to_be_bytes()),
+        Target::Float8 => out.extend_from_slice(&number::float(target, value)?.to_be_bytes()),
+        Target::Float4 => out.extend_from_slice(&number::float32(value)?.to_be_bytes()),
+        Target::Bool => out.push(u8::from(number::boolean(target, value)?)),
+        Target::Numeric => numeric::write_binary(value, out)?,
+        Target::Date => out.extend_from_slice(&temporal::date(context, value)?.to_be_bytes()),
+        Target::Time => out.extend_from_slice(&temporal::time(value)?.to_be_bytes()),
+        Target::Timestamp | Target::TimestampTz => {
+            let v = temporal::timestamp(context, target, value)?;
+            out.extend_from_slice(&v.to_be_bytes());
+        }
+        Target::Text => as_text(context, value, out)?,
+        Target::Json => as_json(context, target, value, out)?,
+        Target::Jsonb => {
+            out.push(1);
+            as_json(context, target, value, out)?;
+        }
+        Target::Bytea | Target::Uuid => text::write_bytes_binary(context, target, value, out)?,
+        _ => return Err(no_form(target, value)),
+    }
+    Ok(())
+}
+
+/// The Connect name of a value's type, for messages.
+fn value_name(value: Val<'_>) -> &'static str {
+    match value {
+        Val::Bool(_) => "BOOLEAN",
+        Val::Int(_) => "integer",
+        Val::Float(_) | Val::Float32(_) => "floating-point number",
+        Val::Number(_) => "JSON number",
+        Val::Text(..) => "STRING",
+        Val::Bytes(_) => "BYTES",
+        Val::Decimal(..) => "Decimal",
+        Val::Date(_) => "Date",
+        Val::Time(_) => "Time",
+        Val::Instant(_) => "Timestamp",
+        Val::Json(_) => "JSON object or array",
+        Val::Nested(Cell::List(_), _) => "ARRAY",
+        Val::Nested(Cell::Map(_), _) => "MAP",
+        Val::Nested(..) => "STRUCT",
+    }
+}
+
+/// The Connect name of a schema's type, for messages.
+pub(super) fn schema_name(schema: &Schema) -> &'static str {
+    match schema.logical() {
+        Logical::Decimal(_) => "Decimal",
+        Logical::Date => "Date",
+        Logical::Time => "Time",
+        Logical::Timestamp => "Timestamp",
+        Logical::None => schema.kind().name(),
+    }
+}
+
+pub(super) fn mismatch(name: &str, target: &Target) -> Fault {
+    Fault {
+        sqlstate: MISMATCH,
+        message: format!(
+            "a value of type {name} has no form in a column of type {}",
+            target.name()
+        ),
+        hint: Some("change the column's type, or convert the field by a transform"),
+    }
+}
+
+pub(super) fn no_form(target: &Target, value: Val<'_>) -> Fault {
+    mismatch(value_name(value), target)
+}
+
+/// A value in a message: its beginning, in quotes.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    const SHOWN_CHARS: usize = 40;
+    let text = String::from_utf8_lossy(bytes);
+    let mut short: String = text.chars().take(SHOWN_CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}

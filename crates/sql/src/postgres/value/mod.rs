@@ -1,0 +1,214 @@
+//! Cells in the form that PostgreSQL takes: text for COPY and for `text[]` parameters, binary for
+//! COPY BINARY and typed arrays.
+//!
+//! Place in the data path: an [`Encoder`] is made once for a schema and a destination column; then it
+//! is called for every value of every row and appends straight to the message that is sent.
+//!
+//! Invariants:
+//! - nothing is allocated for a value of a scalar type; formatted values go through the stack;
+//! - a value that fails leaves the output as it was;
+//! - numbers keep their digits or are refused, never rounded by us where the column could tell;
+//! - the binary form stores exactly what the text form stores (a test compares them on a server).
+//!
+//! What is not checked here is checked by the column's own input function on the server.
+
+mod convert;
+mod nested;
+mod number;
+mod numeric;
+mod target;
+mod temporal;
+mod text;
+
+pub use target::ColumnType;
+
+use crate::config::{BytesEncoding, DatabaseSettings, NulHandling};
+use convert::Val;
+use data::{Cell, Rows, Schema};
+use std::sync::Arc;
+use target::Target;
+
+/// What was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing: the value is null.
+    Null,
+    /// The value, which may be empty.
+    Value,
+}
+
+/// Why a value has no form in its column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The SQLSTATE that PostgreSQL uses for such an error.
+    pub sqlstate: &'static str,
+    /// What is wrong, without the column's name.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+}
+
+pub(super) type Encoded<T = ()> = Result<T, Fault>;
+
+/// Settings that decide about forms.
+#[derive(Debug)]
+pub struct ValueSettings {
+    nul: NulHandling,
+    bytes: BytesEncoding,
+    /// `None` for UTC.
+    timezone: Option<jiff::tz::TimeZone>,
+}
+
+impl ValueSettings {
+    /// The settings of a connector that concern values.
+    pub fn new(settings: &DatabaseSettings) -> ValueSettings {
+        let timezone = &settings.timezone;
+        let utc = *timezone == jiff::tz::TimeZone::UTC || timezone.iana_name() == Some("UTC");
+        ValueSettings {
+            nul: settings.nul_handling,
+            bytes: settings.bytes_encoding,
+            timezone: (!utc).then(|| timezone.clone()),
+        }
+    }
+}
+
+/// What every conversion needs beside the value.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    rows: &'a Rows,
+    settings: &'a ValueSettings,
+}
+
+/// Writes values of one schema into one column.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    target: Target,
+    schema: Option<Arc<Schema>>,
+    settings: Arc<ValueSettings>,
+    binary: bool,
+}
+
+impl Encoder {
+    /// An encoder for values of `schema` (`None`: schemaless, values describe themselves).
+    pub fn new(
+        schema: Option<&Arc<Schema>>,
+        column: &ColumnType,
+        settings: &Arc<ValueSettings>,
+    ) -> Encoder {
+        let target = Target::of(column);
+        let binary = target.has_binary(schema.map(AsRef::as_ref));
+        let (schema, settings) = (schema.cloned(), Arc::clone(settings));
+        Encoder { target, schema, settings, binary }
+    }
+
+    /// Whether values of this schema go into this column at all.
+    ///
+    /// # Errors
+    /// A fault that every value but null would meet. Schemaless values are not known beforehand.
+    pub fn accepts(&self) -> Encoded {
+        match &self.schema {
+            Some(schema) if !self.target.accepts(schema) => {
+                Err(convert::mismatch(convert::schema_name(schema), &self.target))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// True if [`Encoder::binary`] and [`Encoder::copy_binary`] may be used.
+    pub fn has_binary(&self) -> bool {
+        self.binary
+    }
+
+    /// Appends the column type's text form: what its input function reads, without any escapes.
+    ///
+    /// # Errors
+    /// A [`Fault`] of this value; nothing has been appended.
+    pub fn text(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded<Form> {
+        self.with(cell, rows, out, |context, target, value, out| {
+            convert::write_text(context, target, value, out)
+        })
+    }
+
+    /// Appends a field of COPY's text format: `\N` for null, escapes where they are needed. Tabs
+    /// between fields and line ends are the caller's.
+    ///
+    /// # Errors
+    /// A [`Fault`] of this value; nothing has been appended.
+    #[inline]
+    pub fn copy_text(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded {
+        if let (Cell::Text(span), true) = (cell, self.target.takes_any_text()) {
+            let bytes = rows.bytes(span);
+            if !text::needs_care(bytes) {
+                out.extend_from_slice(bytes);
+                return Ok(());
+            }
+        }
+        let start = out.len();
+        match self.text(cell, rows, out)? {
+            Form::Null => out.extend_from_slice(b"\\N"),
+            Form::Value if convert::is_plain(cell) => {}
+            Form::Value => text::escape_for_copy(out, start),
+        }
+        Ok(())
+    }
+
+    /// Appends the column type's binary form. Only if [`Encoder::has_binary`].
+    ///
+    /// # Errors
+    /// A [`Fault`] of this value; nothing has been appended.
+    pub fn binary(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded<Form> {
+        self.with(cell, rows, out, |context, target, value, out| {
+            convert::write_binary(context, target, value, out)
+        })
+    }
+
+    /// Appends a field of COPY's binary format, or an element of a binary array: the length (-1 for
+    /// null) and the binary form.
+    ///
+    /// # Errors
+    /// A [`Fault`] of this value; nothing has been appended.
+    #[inline]
+    pub fn copy_binary(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded {
+        let start = out.len();
+        out.extend_from_slice(&(-1i32).to_be_bytes());
+        match self.binary(cell, rows, out) {
+            Ok(Form::Null) => Ok(()),
+            Ok(Form::Value) => {
+                let len = out.len() - start - 4;
+                // The message's own limit is 1 GiB and is checked before it is sent.
+                let len = i32::try_from(len).unwrap_or(i32::MAX);
+                if let Some(field) = out.get_mut(start..).and_then(|b| b.first_chunk_mut::<4>()) {
+                    *field = len.to_be_bytes();
+                }
+                Ok(())
+            }
+            Err(fault) => {
+                out.truncate(start);
+                Err(fault)
+            }
+        }
+    }
+
+    #[inline]
+    fn with(
+        &self,
+        cell: Cell,
+        rows: &Rows,
+        out: &mut Vec<u8>,
+        write: impl FnOnce(Context<'_>, &Target, Val<'_>, &mut Vec<u8>) -> Encoded,
+    ) -> Encoded<Form> {
+        let schema = self.schema.as_deref();
+        let Some(value) = convert::value(rows, schema, cell) else { return Ok(Form::Null) };
+        let start = out.len();
+        match write(Context { rows, settings: &self.settings }, &self.target, value, out) {
+            Ok(()) => Ok(Form::Value),
+            Err(fault) => {
+                out.truncate(start);
+                Err(fault)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

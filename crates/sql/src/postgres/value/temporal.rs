@@ -1,0 +1,292 @@
+//! Dates, times and timestamps, in PostgreSQL's whole range.
+//!
+//! Place in the data path: once for every such value. The calendar is the proleptic Gregorian one, as
+//! in PostgreSQL and Connect; years before 1 are written with `BC`.
+//!
+//! A point in time goes into a column without a time zone as the wall clock of `db.timezone`; a plain
+//! date is midnight there, whatever the zone.
+
+use super::convert::{BAD_DATETIME, Val, no_form};
+use super::target::Target;
+use super::{Context, Encoded, Fault};
+
+const DAY_MS: i64 = 86_400_000;
+const DAY_US: i64 = DAY_MS * 1000;
+/// Days from 1970-01-01 to 2000-01-01, PostgreSQL's day 0.
+const EPOCH_DAYS: i64 = 10_957;
+/// PostgreSQL's range of dates, as days since 1970: 4714-11-24 BC to 5874897-12-31.
+const DATE_MIN: i64 = -2_440_588;
+const DATE_MAX: i64 = 2_145_042_905;
+/// PostgreSQL's range of timestamps, as microseconds since 2000: 4714-11-24 BC up to 294277-01-01.
+const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
+const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
+/// The milliseconds that stand for infinity: those of the JDBC driver, and those of Debezium.
+const INFINITE_MS: [i64; 2] = [9_223_372_036_825_200_000, 9_223_372_036_825_200];
+const MINUS_INFINITE_MS: [i64; 2] = [-9_223_372_036_832_400_000, -9_223_372_036_832_400];
+
+/// A point on the wall clock, or an end of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wall {
+    /// Milliseconds since 1970-01-01 00:00 of the wall clock.
+    At(i64),
+    Infinity,
+    MinusInfinity,
+}
+
+fn bad(what: String) -> Fault {
+    Fault { sqlstate: BAD_DATETIME, message: what, hint: None }
+}
+
+fn no_date(days: i64) -> Fault {
+    bad(format!("{days} days since 1970 is outside of PostgreSQL's range of dates"))
+}
+
+fn no_timestamp(ms: i64) -> Fault {
+    bad(format!("{ms} ms since 1970 is outside of PostgreSQL's range of timestamps"))
+}
+
+fn no_time(ms: i64) -> Fault {
+    bad(format!("{ms} ms is no time of a day (00:00 to 24:00)"))
+}
+
+fn wall(ms: i64) -> Wall {
+    if INFINITE_MS.contains(&ms) {
+        Wall::Infinity
+    } else if MINUS_INFINITE_MS.contains(&ms) {
+        Wall::MinusInfinity
+    } else {
+        Wall::At(ms)
+    }
+}
+
+/// The wall clock of `db.timezone` at a point in time. Before and after the years that the time zone
+/// database covers, its first and last offsets hold.
+fn local(context: Context<'_>, ms: i64) -> Wall {
+    match (wall(ms), &context.settings.timezone) {
+        (Wall::At(ms), Some(zone)) => {
+            let min = jiff::Timestamp::MIN.as_millisecond();
+            let max = jiff::Timestamp::MAX.as_millisecond();
+            let at = jiff::Timestamp::from_millisecond(ms.clamp(min, max)).unwrap_or_default();
+            Wall::At(ms.saturating_add(i64::from(zone.to_offset(at).seconds()) * 1000))
+        }
+        (wall, _) => wall,
+    }
+}
+
+/// Days since 2000; the ends of time are the type's own ends.
+pub(super) fn date(context: Context<'_>, value: Val<'_>) -> Encoded<i32> {
+    let days = match value {
+        Val::Date(days) => days,
+        Val::Instant(ms) => match local(context, ms) {
+            Wall::At(ms) => ms.div_euclid(DAY_MS),
+            Wall::Infinity => return Ok(i32::MAX),
+            Wall::MinusInfinity => return Ok(i32::MIN),
+        },
+        _ => return Err(no_form(&Target::Date, value)),
+    };
+    i32::try_from(checked_days(days)? - EPOCH_DAYS).map_err(|_| no_date(days))
+}
+
+fn checked_days(days: i64) -> Encoded<i64> {
+    if (DATE_MIN..=DATE_MAX).contains(&days) { Ok(days) } else { Err(no_date(days)) }
+}
+
+/// Microseconds of a day; 24:00:00 is one of them.
+pub(super) fn time(value: Val<'_>) -> Encoded<i64> {
+    match value {
+        Val::Time(ms) if (0..=DAY_MS).contains(&ms) => Ok(ms * 1000),
+        Val::Time(ms) => Err(no_time(ms)),
+        _ => Err(no_form(&Target::Time, value)),
+    }
+}
+
+/// Microseconds since 2000; the ends of time are the type's own ends.
+pub(super) fn timestamp(context: Context<'_>, target: &Target, value: Val<'_>) -> Encoded<i64> {
+    let wall = match value {
+        Val::Instant(ms) if *target == Target::TimestampTz => wall(ms),
+        Val::Instant(ms) => local(context, ms),
+        Val::Date(days) => Wall::At(days.checked_mul(DAY_MS).ok_or_else(|| no_date(days))?),
+        _ => return Err(no_form(target, value)),
+    };
+    match wall {
+        Wall::At(ms) => {
+            let us = ms.checked_mul(1000).and_then(|us| us.checked_sub(EPOCH_DAYS * DAY_US));
+            us.filter(|us| (TIMESTAMP_MIN..TIMESTAMP_END).contains(us))
+                .ok_or_else(|| no_timestamp(ms))
+        }
+        Wall::Infinity => Ok(i64::MAX),
+        Wall::MinusInfinity => Ok(i64::MIN),
+    }
+}
+
+/// Appends the text form for a column of a date or time type.
+pub(super) fn write(
+    context: Context<'_>,
+    target: &Target,
+    value: Val<'_>,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    match target {
+        Target::Date => match date(context, value)? {
+            i32::MAX => out.extend_from_slice(b"infinity"),
+            i32::MIN => out.extend_from_slice(b"-infinity"),
+            days => {
+                if write_date(i64::from(days) + EPOCH_DAYS, out) {
+                    out.extend_from_slice(b" BC");
+                }
+            }
+        },
+        Target::Timestamp | Target::TimestampTz => {
+            let zoned = *target == Target::TimestampTz;
+            write_timestamp(timestamp(context, target, value)?, zoned, out);
+        }
+        Target::Time => write_clock(time(value)? / 1000, out),
+        Target::TimeTz => {
+            write_clock(time(value)? / 1000, out);
+            out.extend_from_slice(b"+00");
+        }
+        _ => match value {
+            Val::Time(ms) => write_interval(ms, out),
+            _ => return Err(no_form(target, value)),
+        },
+    }
+    Ok(())
+}
+
+/// `2024-03-01 12:00:00.5`, with `+00` for a point in time.
+fn write_timestamp(us: i64, zoned: bool, out: &mut Vec<u8>) {
+    match us {
+        i64::MAX => return out.extend_from_slice(b"infinity"),
+        i64::MIN => return out.extend_from_slice(b"-infinity"),
+        _ => {}
+    }
+    let before_christ = write_date(us.div_euclid(DAY_US) + EPOCH_DAYS, out);
+    out.push(b' ');
+    write_clock(us.rem_euclid(DAY_US) / 1000, out);
+    if zoned {
+        out.extend_from_slice(b"+00");
+    }
+    if before_christ {
+        out.extend_from_slice(b" BC");
+    }
+}
+
+fn write_interval(ms: i64, out: &mut Vec<u8>) {
+    if ms < 0 {
+        out.push(b'-');
+    }
+    let ms = ms.unsigned_abs();
+    let hours = ms / 3_600_000;
+    if hours < 100 {
+        two(hours as i64, out);
+    } else {
+        out.extend_from_slice(itoa::Buffer::new().format(hours).as_bytes());
+    }
+    write_minutes((ms % 3_600_000) as i64, out);
+}
+
+/// ISO 8601, as in JSON: for columns of text.
+pub(super) fn write_iso_date(days: i64, out: &mut Vec<u8>) -> Encoded {
+    let (year, month, day) = civil(checked_days(days)?);
+    write_year(year, out);
+    write_month_and_day(month, day, out);
+    Ok(())
+}
+
+/// `12:34:56.789`.
+pub(super) fn write_iso_time(ms: i64, out: &mut Vec<u8>) -> Encoded {
+    if !(0..=DAY_MS).contains(&ms) {
+        return Err(no_time(ms));
+    }
+    write_clock_with_ms(ms, out);
+    Ok(())
+}
+
+/// `2024-03-01T12:34:56.789Z`, `infinity` or `-infinity`.
+pub(super) fn write_iso_instant(ms: i64, out: &mut Vec<u8>) -> Encoded {
+    match wall(ms) {
+        Wall::At(ms) => {
+            write_iso_date(ms.div_euclid(DAY_MS), out)?;
+            out.push(b'T');
+            write_clock_with_ms(ms.rem_euclid(DAY_MS), out);
+            out.push(b'Z');
+        }
+        Wall::Infinity => out.extend_from_slice(b"infinity"),
+        Wall::MinusInfinity => out.extend_from_slice(b"-infinity"),
+    }
+    Ok(())
+}
+
+/// Appends `yyyy-mm-dd`; true if the year is one before Christ, which the caller has to add.
+#[inline]
+fn write_date(days: i64, out: &mut Vec<u8>) -> bool {
+    let (year, month, day) = civil(days);
+    // There is no year 0: the one before 1 AD is 1 BC.
+    write_year(if year > 0 { year } else { 1 - year }, out);
+    write_month_and_day(month, day, out);
+    year <= 0
+}
+
+fn write_year(year: i64, out: &mut Vec<u8>) {
+    if (0..10_000).contains(&year) {
+        two(year / 100, out);
+        two(year % 100, out);
+    } else {
+        out.extend_from_slice(itoa::Buffer::new().format(year).as_bytes());
+    }
+}
+
+fn write_month_and_day(month: i64, day: i64, out: &mut Vec<u8>) {
+    out.push(b'-');
+    two(month, out);
+    out.push(b'-');
+    two(day, out);
+}
+
+/// Year, month and day of a day number, by the usual shift of the year to 1 March.
+#[inline]
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// `hh:mm:ss`, and `.mmm` where it is not zero.
+#[inline]
+fn write_clock(ms: i64, out: &mut Vec<u8>) {
+    two(ms / 3_600_000, out);
+    write_minutes(ms % 3_600_000, out);
+}
+
+fn write_minutes(ms: i64, out: &mut Vec<u8>) {
+    out.push(b':');
+    two(ms / 60_000, out);
+    out.push(b':');
+    two(ms / 1000 % 60, out);
+    if ms % 1000 != 0 {
+        thousandths(ms % 1000, out);
+    }
+}
+
+fn write_clock_with_ms(ms: i64, out: &mut Vec<u8>) {
+    write_clock(ms - ms % 1000, out);
+    thousandths(ms % 1000, out);
+}
+
+fn thousandths(ms: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[b'.', b'0' + (ms / 100) as u8]);
+    two(ms % 100, out);
+}
+
+/// Two digits of a number from 0 to 99.
+#[inline]
+fn two(n: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[b'0' + (n / 10) as u8, b'0' + (n % 10) as u8]);
+}
