@@ -1,3 +1,25 @@
 //! PostgreSQL: the first-class destination.
+//!
+//! Place in the data path: the end of it. [`PostgresDatabase`] puts one transaction into one write
+//! (offset rows, rows, rejects) and keeps two of them under way; `wire` carries them, `value` gives
+//! cells their form.
 
+mod advance;
+mod array;
+mod building;
+mod catalog;
+mod database;
+mod ddl;
+mod dead_letters;
+mod errors;
+mod names;
+mod queue;
+mod session;
+mod settings;
+mod statements;
+mod store;
+pub mod value;
 pub mod wire;
+mod write;
+
+pub use database::PostgresDatabase;

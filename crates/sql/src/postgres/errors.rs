@@ -1,0 +1,114 @@
+//! What a failure of PostgreSQL means to the exactly-once protocol.
+//!
+//! Place in the data path: the one way from [`PgError`] to [`DbError`]. Decisions follow the SQLSTATE
+//! and our own knowledge of which statement failed, never the message, which servers translate.
+
+use super::wire::{Class, PgError, ServerError};
+use crate::database::{DbError, DbErrorKind};
+
+/// An error outside a transaction's own statements.
+pub(super) fn convert(error: &PgError) -> DbError {
+    match error {
+        PgError::Server(server) => server_error(server),
+        _ => {
+            let kind = kind(error.classify());
+            let error = DbError::new(kind, error.to_string());
+            match kind {
+                DbErrorKind::Config => error.hint("check the connection settings"),
+                _ => error,
+            }
+        }
+    }
+}
+
+/// An error while connecting: a server that says nothing is as good as gone.
+pub(super) fn convert_connect(error: &PgError) -> DbError {
+    let mut converted = convert(error);
+    if matches!(converted.kind, DbErrorKind::Resource) {
+        converted.kind = DbErrorKind::Connection;
+    }
+    converted
+}
+
+/// An error that the server reported, with its SQLSTATE, column and advice.
+pub(super) fn server_error(error: &ServerError) -> DbError {
+    let class = error.classify();
+    let mut message = error.message.clone();
+    if let Some(detail) = &error.detail {
+        message.push_str(": ");
+        message.push_str(detail);
+    }
+    let mut converted = DbError::new(kind(class), message).sqlstate(error.code.clone());
+    converted.column = error.column.clone();
+    converted.hint = match class {
+        Class::ReadOnly => Some(
+            "the server takes no writes; list all hosts in the URL with \
+             target_session_attrs=read-write"
+                .to_owned(),
+        ),
+        Class::Auth => error.hint.clone().or_else(|| {
+            Some("give the role what it lacks (GRANT), or change user or password".to_owned())
+        }),
+        _ => error.hint.clone(),
+    };
+    converted
+}
+
+fn kind(class: Class) -> DbErrorKind {
+    match class {
+        Class::Connection | Class::ReadOnly => DbErrorKind::Connection,
+        Class::Resource => DbErrorKind::Resource,
+        Class::Concurrency => DbErrorKind::Concurrency,
+        Class::SchemaDrift => DbErrorKind::Drift,
+        Class::Data => DbErrorKind::Data,
+        Class::Auth | Class::Config => DbErrorKind::Config,
+        Class::Cancelled => DbErrorKind::Cancelled,
+        Class::Bug => DbErrorKind::Bug,
+    }
+}
+
+/// True where the session is of no use after the error: its answers cannot be matched any more.
+pub(super) fn ends_session(error: &PgError) -> bool {
+    match error {
+        PgError::Server(server) => server.is_fatal(),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(code: &str) -> DbError {
+        server_error(&ServerError { code: code.into(), ..ServerError::default() })
+    }
+
+    #[test]
+    fn each_class_of_states_has_its_kind() {
+        for (code, kind) in [
+            ("57P01", DbErrorKind::Connection),
+            ("25006", DbErrorKind::Connection),
+            ("53100", DbErrorKind::Resource),
+            ("40P01", DbErrorKind::Concurrency),
+            ("55P03", DbErrorKind::Concurrency),
+            ("42P01", DbErrorKind::Drift),
+            ("22003", DbErrorKind::Data),
+            ("23505", DbErrorKind::Data),
+            ("42501", DbErrorKind::Config),
+            ("XX000", DbErrorKind::Bug),
+        ] {
+            let error = of(code);
+            assert_eq!(error.kind, kind, "{code}");
+            assert_eq!(error.sqlstate.as_deref(), Some(code));
+        }
+        assert!(of("25006").hint.unwrap().contains("read-write"));
+    }
+
+    #[test]
+    fn silence_while_connecting_is_a_lost_connection() {
+        let silent = PgError::Timeout("timed out".into());
+        assert_eq!(convert_connect(&silent).kind, DbErrorKind::Connection);
+        assert_eq!(convert(&silent).kind, DbErrorKind::Resource);
+        assert!(ends_session(&silent));
+    }
+}

@@ -1,0 +1,277 @@
+//! The statements that write rows of one plan.
+//!
+//! Place in the data path: made once per plan. Rows reach a statement as one array per column, so one
+//! prepared statement serves every number of rows. A type with a tested binary form travels as an
+//! array of itself, any other as `text[]` with a cast, which is the type's own input function.
+//!
+//! Casts name types without a length: an explicit cast to one with a length would cut values in
+//! silence, where the assignment to the column refuses them.
+
+use crate::postgres::catalog::PgColumn;
+use crate::postgres::names;
+use std::fmt::Write;
+
+/// A column as statements see it.
+pub(super) struct StatementColumn<'a> {
+    pub(super) name: &'a str,
+    pub(super) pg: &'a PgColumn,
+    /// Travels in binary form.
+    pub(super) binary: bool,
+    pub(super) key: bool,
+}
+
+/// What all statements of a plan share.
+pub(super) struct Statement<'a> {
+    /// Quoted.
+    pub(super) table: String,
+    pub(super) columns: Vec<StatementColumn<'a>>,
+    pub(super) skip_unchanged: bool,
+}
+
+impl Statement<'_> {
+    fn names(&self) -> String {
+        names::list(&self.columns, |out, c| names::push_ident(out, c.name))
+    }
+
+    /// `SELECT` of typed columns `c0, c1, …` out of the parameters.
+    fn rows(&self) -> String {
+        let columns = names::list(self.columns.iter().enumerate(), |out, (n, c)| {
+            // Writing to a string cannot fail, here and below.
+            let _ok = if c.binary {
+                write!(out, "u.c{n} AS c{n}")
+            } else {
+                write!(out, "CAST(u.c{n} AS {}) AS c{n}", c.pg.base.sql)
+            };
+        });
+        let arrays = names::list(self.columns.iter().enumerate(), |out, (n, c)| {
+            let kind = if c.binary { c.pg.base.sql.as_str() } else { "text" };
+            let _ok = write!(out, "${}::{kind}[]", n + 1);
+        });
+        let aliases = names::list(0..self.columns.len(), |out, n| {
+            let _ok = write!(out, "c{n}");
+        });
+        format!("SELECT {columns} FROM unnest({arrays}) AS u({aliases})")
+    }
+
+    /// `INSERT … SELECT` without a conflict clause.
+    pub(super) fn insert(&self) -> String {
+        let overriding = if self.columns.iter().any(|c| c.pg.identity_always) {
+            " OVERRIDING SYSTEM VALUE"
+        } else {
+            ""
+        };
+        format!("INSERT INTO {} AS t ({}){overriding} {}", self.table, self.names(), self.rows())
+    }
+
+    /// A row whose key is there is left alone. Without key columns any conflict is.
+    pub(super) fn insert_ignore(&self) -> String {
+        format!("{} ON CONFLICT{} DO NOTHING", self.insert(), self.target())
+    }
+
+    /// A row whose key is there gets the new values.
+    pub(super) fn upsert(&self) -> String {
+        let set = names::list(self.changed(), |out, (_, c)| {
+            names::push_ident(out, c.name);
+            out.push_str(" = EXCLUDED.");
+            names::push_ident(out, c.name);
+        });
+        if set.is_empty() {
+            return self.insert_ignore();
+        }
+        let mut sql = format!("{} ON CONFLICT{} DO UPDATE SET {set}", self.insert(), self.target());
+        if self.skip_unchanged {
+            sql.push_str(" WHERE ");
+            sql.push_str(&self.differs(|c, _| format!("EXCLUDED.{}", names::ident(c.name))));
+        }
+        sql
+    }
+
+    /// `None` where there is nothing to change.
+    pub(super) fn update(&self) -> Option<String> {
+        let set = names::list(self.changed(), |out, (n, c)| {
+            names::push_ident(out, c.name);
+            let _ok = write!(out, " = s.c{n}");
+        });
+        if set.is_empty() {
+            return None;
+        }
+        let mut sql = format!(
+            "UPDATE {} AS t SET {set} FROM ({}) AS s WHERE {}",
+            self.table,
+            self.rows(),
+            self.same_key()
+        );
+        if self.skip_unchanged {
+            let _ok = write!(sql, " AND ({})", self.differs(|_, n| format!("s.c{n}")));
+        }
+        Some(sql)
+    }
+
+    pub(super) fn delete(&self) -> String {
+        format!(
+            "DELETE FROM {} AS t USING ({}) AS s WHERE {}",
+            self.table,
+            self.rows(),
+            self.same_key()
+        )
+    }
+
+    /// Fails by a division by zero if any of the keys exists. Its parameters are the key's columns.
+    pub(super) fn probe(&self) -> Option<String> {
+        let keys: Vec<&StatementColumn<'_>> = self.columns.iter().filter(|c| c.key).collect();
+        if let [key] = keys.as_slice() {
+            return Some(format!(
+                "SELECT 1 / (count(*) = 0)::int4 FROM {} AS t WHERE t.{} = ANY($1::{}[])",
+                self.table,
+                names::ident(key.name),
+                key.pg.base.sql
+            ));
+        }
+        let arrays = names::list(keys.iter().enumerate(), |out, (n, c)| {
+            let _ok = write!(out, "${}::{}[]", n + 1, c.pg.base.sql);
+        });
+        let aliases = names::list(0..keys.len(), |out, n| {
+            let _ok = write!(out, "c{n}");
+        });
+        let mut on = String::new();
+        for (n, key) in keys.iter().enumerate() {
+            let and = if n > 0 { " AND " } else { "" };
+            let _ok = write!(on, "{and}t.{} = u.c{n}", names::ident(key.name));
+        }
+        (!keys.is_empty()).then(|| {
+            format!(
+                "SELECT 1 / (count(*) = 0)::int4 FROM unnest({arrays}) AS u({aliases}) \
+                 JOIN {} AS t ON {on}",
+                self.table
+            )
+        })
+    }
+
+    /// Fixes the columns' types for the COPY behind it, in the same transaction.
+    pub(super) fn guard(&self) -> String {
+        format!("SELECT {} FROM {} LIMIT 0", self.names(), self.table)
+    }
+
+    pub(super) fn copy(&self, binary: bool) -> String {
+        let format = if binary { " (FORMAT binary)" } else { "" };
+        format!("COPY {} ({}) FROM STDIN{format}", self.table, self.names())
+    }
+
+    fn target(&self) -> String {
+        let keys = names::list(self.columns.iter().filter(|c| c.key), |out, c| {
+            names::push_ident(out, c.name)
+        });
+        if keys.is_empty() { keys } else { format!(" ({keys})") }
+    }
+
+    /// Columns that an existing row gets, by their place. Identity columns cannot be updated.
+    fn changed(&self) -> impl Iterator<Item = (usize, &StatementColumn<'_>)> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.key && !c.pg.identity_always)
+    }
+
+    fn same_key(&self) -> String {
+        let mut sql = String::new();
+        for (n, key) in self.columns.iter().enumerate().filter(|(_, c)| c.key) {
+            let and = if sql.is_empty() { "" } else { " AND " };
+            let _ok = write!(sql, "{and}t.{} = s.c{n}", names::ident(key.name));
+        }
+        if sql.is_empty() { "false".to_owned() } else { sql }
+    }
+
+    fn differs(&self, new: impl Fn(&StatementColumn<'_>, usize) -> String) -> String {
+        let mut sql = String::new();
+        for (n, column) in self.changed() {
+            let or = if sql.is_empty() { "" } else { " OR " };
+            let cast = if compares(column.pg) { "" } else { "::text" };
+            let (old, new) = (names::ident(column.name), new(column, n));
+            let _ok = write!(sql, "{or}t.{old}{cast} IS DISTINCT FROM {new}{cast}");
+        }
+        sql
+    }
+}
+
+/// Whether the type's `=` says that nothing has changed. Some have none, some compare only areas or
+/// ignore case: those are compared as text.
+fn compares(column: &PgColumn) -> bool {
+    const FIRST_OF_USERS: u32 = 16_384;
+    const NO: [&str; 9] =
+        ["json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"];
+    let value = &column.base.value;
+    let value = value.element.as_deref().unwrap_or(value);
+    let of_users = value.kind == 'b' && value.oid >= FIRST_OF_USERS;
+    !NO.contains(&value.name.as_str()) && !(value.kind == 'c' || of_users)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::catalog::PgType;
+    use crate::postgres::value::ColumnType;
+
+    fn pg(name: &str, sql: &str) -> PgColumn {
+        let value = ColumnType::scalar(1, name, 'b');
+        let base = PgType { value, sql: sql.to_owned(), has_array: true };
+        PgColumn { base, identity_always: false }
+    }
+
+    fn statement<'a>(id: &'a PgColumn, doc: &'a PgColumn) -> Statement<'a> {
+        Statement {
+            table: "\"t\"".to_owned(),
+            columns: vec![
+                StatementColumn { name: "id", pg: id, binary: true, key: true },
+                StatementColumn { name: "doc", pg: doc, binary: false, key: false },
+            ],
+            skip_unchanged: false,
+        }
+    }
+
+    #[test]
+    fn each_mode_has_its_statement() {
+        let (id, doc) = (pg("int8", "bigint"), pg("json", "json"));
+        let mut s = statement(&id, &doc);
+        let rows = "SELECT u.c0 AS c0, CAST(u.c1 AS json) AS c1 \
+                    FROM unnest($1::bigint[], $2::text[]) AS u(c0, c1)";
+        let insert = format!("INSERT INTO \"t\" AS t (\"id\", \"doc\") {rows}");
+        assert_eq!(s.insert(), insert);
+        assert_eq!(s.insert_ignore(), format!("{insert} ON CONFLICT (\"id\") DO NOTHING"));
+        let upsert =
+            format!("{insert} ON CONFLICT (\"id\") DO UPDATE SET \"doc\" = EXCLUDED.\"doc\"");
+        assert_eq!(s.upsert(), upsert);
+        assert_eq!(
+            s.update().unwrap(),
+            format!(
+                "UPDATE \"t\" AS t SET \"doc\" = s.c1 FROM ({rows}) AS s WHERE t.\"id\" = s.c0"
+            )
+        );
+        s.skip_unchanged = true;
+        assert_eq!(
+            s.upsert(),
+            format!("{upsert} WHERE t.\"doc\"::text IS DISTINCT FROM EXCLUDED.\"doc\"::text")
+        );
+        s.columns.truncate(1);
+        assert!(s.upsert().ends_with("ON CONFLICT (\"id\") DO NOTHING"));
+        assert_eq!(s.update(), None);
+        assert!(s.delete().ends_with("AS s WHERE t.\"id\" = s.c0"));
+    }
+
+    #[test]
+    fn identity_columns_are_overridden_and_never_updated() {
+        let (mut id, mut doc) = (pg("int8", "bigint"), pg("int4", "integer"));
+        id.identity_always = true;
+        doc.identity_always = true;
+        let s = statement(&id, &doc);
+        assert!(s.insert().contains(") OVERRIDING SYSTEM VALUE SELECT"));
+        assert!(s.upsert().ends_with("DO NOTHING"));
+    }
+
+    #[test]
+    fn a_probe_asks_for_the_key_alone() {
+        let (id, doc) = (pg("int8", "bigint"), pg("int4", "integer"));
+        let mut s = statement(&id, &doc);
+        assert!(s.probe().unwrap().ends_with("WHERE t.\"id\" = ANY($1::bigint[])"));
+        for column in &mut s.columns {
+            column.key = true;
+        }
+        assert!(s.probe().unwrap().ends_with("ON t.\"id\" = u.c0 AND t.\"doc\" = u.c1"));
+    }
+}
