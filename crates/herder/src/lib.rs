@@ -1,1 +1,14 @@
-//! herder
+//! Decides what runs: which connectors exist, what they should do, which tasks follow from that.
+//!
+//! The decisions are a pure state machine ([`State::step`]): events in, actions out, no I/O, no clock,
+//! no randomness. A driver carries the actions out and feeds the events back; connector code never
+//! runs on its thread. Reads are answered from a view the driver publishes.
+
+mod standalone;
+mod state;
+mod step;
+mod view;
+
+pub use standalone::{Answer, Herder, HerderError};
+pub use state::{Action, Event, Request, State, Target};
+pub use view::{ConnectorView, TaskView, View};

@@ -11,15 +11,17 @@
 
 mod chain;
 mod errors;
-
+mod plugins;
 mod sink;
 mod status;
+mod worker;
 
 pub use chain::{Chain, Step};
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS};
-
+pub use plugins::Plugins;
 pub use sink::{
-    DeadLetterSettings, Reset, SinkTaskHandle, SinkTaskSettings, StopMode, TopicIds, Topics,
+    DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, StopMode, TaskMaker, Topics,
     spawn_sink_task,
 };
 pub use status::{Counters, Retrying, State, StatusCell, TaskStatus};
+pub use worker::{SELF_ASSIGN, Validated, Worker};

@@ -4,13 +4,14 @@
 //! keeps its member while librdkafka stops fetching by itself.
 
 use super::rebalance::{CloseWait, SinkRebalance, close, mirror, open};
-use super::settings::{Reset, SinkTaskSettings, Topics};
+use super::settings::{SinkTaskSettings, Topics};
 use super::shared::{Command, Shared};
 use super::start::{Starts, kafka_error};
 use super::stop::{StopMode, StopSignal};
 use crate::status::Retrying;
 use api::Error;
 use data::{RawBatch, TopicPartition};
+use kafka::settings::Reset;
 use kafka::{ErrorKind as K, PollLimits, Polled, SinkConsumer, Trouble};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};

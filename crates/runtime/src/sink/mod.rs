@@ -1,5 +1,6 @@
 //! A running sink task: two threads, one handle.
 
+mod cluster;
 mod context;
 mod deliver;
 mod fetch;
@@ -10,8 +11,7 @@ mod shared;
 mod start;
 mod stop;
 
-pub use settings::{DeadLetterSettings, Reset, SinkTaskSettings, Topics};
-pub use start::TopicIds;
+pub use settings::{DeadLetterSettings, SinkTaskSettings, Topics};
 pub(crate) use start::kafka_error;
 pub use stop::StopMode;
 
@@ -20,6 +20,7 @@ use crate::errors::Breaker;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
 use crate::status::{State, StatusCell, TaskStatus};
 use api::{Error, SinkTask};
+use cluster::Cluster;
 use context::Context;
 use deliver::Deliver;
 use fetch::Fetch;
@@ -41,6 +42,18 @@ pub struct SinkTaskHandle {
 }
 
 impl SinkTaskHandle {
+    /// The handle of a task that could not be started; its status says why.
+    pub(crate) fn failed(error: &Error, status: StatusCell) -> SinkTaskHandle {
+        let limits = Limits { batch_rows_max: 0, batch_bytes_max: 0, queue_bytes_max: 0 };
+        let shared = Arc::new(Shared::new(limits, status));
+        fail(&shared, error);
+        SinkTaskHandle {
+            shared,
+            stop: StopSignal::default(),
+            ended: crossbeam_channel::bounded(0).1,
+        }
+    }
+
     pub fn status(&self) -> TaskStatus {
         self.shared.status.get()
     }
@@ -62,13 +75,15 @@ impl SinkTaskHandle {
     }
 }
 
+/// Makes the task once the id of the Kafka cluster is known.
+pub type TaskMaker = Box<dyn FnOnce(&str) -> Result<Box<dyn SinkTask>, Error> + Send>;
+
 /// Starts a task on two threads of its own. Trouble of any kind shows in the status; a start that
-/// cannot work (settings) ends in FAILED.
+/// cannot work (settings) ends in FAILED, one that finds no broker goes on trying.
 pub fn spawn_sink_task(
     settings: SinkTaskSettings,
-    task: Box<dyn SinkTask>,
+    make_task: TaskMaker,
     chain: Chain,
-    topic_ids: TopicIds,
     status: StatusCell,
 ) -> SinkTaskHandle {
     let limits = Limits {
@@ -81,12 +96,12 @@ pub fn spawn_sink_task(
     let (ending, ended) = crossbeam_channel::bounded::<()>(0);
     let handle = SinkTaskHandle { shared: shared.clone(), stop: stop.clone(), ended };
     let name = format!("sink-{}-{}", settings.connector, settings.task);
-    let threads = Threads { settings, shared: shared.clone(), stop, topic_ids };
+    let threads = Threads { settings, shared: shared.clone(), stop };
     let span = tracing::info_span!("task", connector = %threads.settings.connector,
         task = threads.settings.task);
     let body = move || {
         let _entered = span.clone().entered();
-        threads.run(task, chain, &span);
+        threads.run(make_task, chain, &span);
         // Dropping the only sender tells waiters.
         drop(ending);
     };
@@ -101,21 +116,20 @@ struct Threads {
     settings: SinkTaskSettings,
     shared: Arc<Shared>,
     stop: StopSignal,
-    topic_ids: TopicIds,
 }
 
 impl Threads {
-    fn starts(&self) -> Starts {
+    fn starts(&self, cluster: &Arc<Cluster>) -> Starts {
         Starts {
             reset: self.settings.reset,
             group: self.settings.group.clone(),
-            topic_ids: self.topic_ids.clone(),
+            cluster: cluster.clone(),
         }
     }
 
     /// The fetch thread's body: starts the deliver thread, fetches, and waits for it at the end.
-    fn run(self, task: Box<dyn SinkTask>, chain: Chain, span: &tracing::Span) {
-        let result = self.run_both(task, chain, span);
+    fn run(self, make_task: TaskMaker, chain: Chain, span: &tracing::Span) {
+        let result = self.run_both(make_task, chain, span);
         let shared = &self.shared;
         match result {
             Ok(()) => shared.status.update(|status| {
@@ -130,30 +144,39 @@ impl Threads {
 
     fn run_both(
         &self,
-        task: Box<dyn SinkTask>,
+        make_task: TaskMaker,
         chain: Chain,
         span: &tracing::Span,
     ) -> Result<(), Error> {
         let settings = &self.settings;
+        self.shared.status.update(|status| status.state = State::Running);
+        let cluster = Arc::new(Cluster::new(&settings.admin)?);
+        let Some(cluster_id) = cluster.wait_for_id(&self.shared.status, &self.stop)? else {
+            return Ok(());
+        };
+        let task = make_task(&cluster_id)?;
         let breaker = Breaker::new(settings.tolerance_ratio_max);
         let context = Context::new(self.shared.clone(), breaker, settings.error_log.clone());
         let dead_letters = settings
             .dead_letters
             .clone()
             .map(|topic| DeadLetterTopic::new(topic, settings.admin.clone(), &settings.error_log));
-        let fetch =
-            Fetch::new(settings.clone(), self.shared.clone(), self.stop.clone(), self.starts())?;
+        let fetch = Fetch::new(
+            settings.clone(),
+            self.shared.clone(),
+            self.stop.clone(),
+            self.starts(&cluster),
+        )?;
         let deliver = Deliver::new(
             task,
             chain,
             context,
             self.shared.clone(),
-            self.starts(),
+            self.starts(&cluster),
             dead_letters,
             settings.retry_backoff_max,
         );
         let delivering = self.spawn_deliver(deliver, span)?;
-        self.shared.status.update(|status| status.state = State::Running);
         let fetched = fetch.run();
         self.shared.mailbox.command(Command::Stop);
         let delivered = self.join(delivering);

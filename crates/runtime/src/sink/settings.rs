@@ -1,16 +1,8 @@
 //! Everything a sink task needs to know, already checked and resolved.
 
 use crate::errors::ErrorLog;
+use kafka::settings::Reset;
 use std::time::Duration;
-
-/// Where to start without any position. Kafka's `auto.offset.reset`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Reset {
-    #[default]
-    Earliest,
-    Latest,
-    None,
-}
 
 /// What a sink task reads.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Where a partition starts that the destination does not know: asked of Kafka, when needed.
 
-use crate::sink::settings::Reset;
+use crate::sink::cluster::Cluster;
 use api::{Error, ResolvedStart, Seat, StartResolver};
 use data::TopicPartition;
 use kafka::ClientHandle;
-use std::collections::BTreeMap;
+use kafka::settings::Reset;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,14 +13,10 @@ pub(crate) const MIRROR: &str = "copycat:mirror";
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Finds the ids of topics; a topic without an id is absent from the answer.
-pub type TopicIds =
-    Arc<dyn Fn(&[&str]) -> Result<BTreeMap<String, String>, Error> + Send + Sync>;
-
 pub(crate) struct Starts {
     pub(crate) reset: Reset,
     pub(crate) group: String,
-    pub(crate) topic_ids: TopicIds,
+    pub(crate) cluster: Arc<Cluster>,
 }
 
 impl Starts {
@@ -34,7 +30,7 @@ impl Starts {
         let mut topics: Vec<&str> = partitions.iter().map(|tp| &*tp.topic).collect();
         topics.sort_unstable();
         topics.dedup();
-        let ids = (self.topic_ids)(&topics)?;
+        let ids = self.cluster.topic_ids(&topics)?;
         let seat =
             |tp: &TopicPartition| Seat { tp: tp.clone(), topic_id: ids.get(&*tp.topic).cloned() };
         Ok(partitions.iter().map(seat).collect())

@@ -1,0 +1,29 @@
+//! The plugins a worker offers, as the binary wires them. The runtime itself knows none.
+
+use api::{ConnectorPlugin, ConverterPlugin};
+use config::Props;
+
+/// Look-ups over the built-in lists.
+#[derive(Clone, Copy)]
+pub struct Plugins {
+    /// The connector of a class name, with the rest of the config to tell namesakes apart; else what
+    /// exists.
+    pub connector: fn(&str, &Props) -> Result<&'static ConnectorPlugin, String>,
+    pub converter: fn(&str) -> Option<&'static ConverterPlugin>,
+    /// Every converter class, for messages.
+    pub converters: fn() -> Vec<&'static str>,
+}
+
+impl Plugins {
+    /// # Errors
+    /// The class is unknown: names what exists, the nearest first.
+    pub(crate) fn find_converter(&self, class: &str) -> Result<&'static ConverterPlugin, String> {
+        if let Some(found) = (self.converter)(class) {
+            return Ok(found);
+        }
+        let all = (self.converters)();
+        let nearest = config::suggest::nearest(class, all.iter().copied());
+        let guess = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        Err(format!("Class {class} could not be found{guess} Built in: {}", all.join(", ")))
+    }
+}

@@ -1,0 +1,71 @@
+//! A worker's own settings, and how connectors and tasks are made from configurations.
+//!
+//! Secrets are resolved here, right before use, and never leave: what goes back up is the
+//! configuration as the user wrote it.
+
+mod start;
+mod validate;
+
+pub use validate::Validated;
+
+use crate::plugins::Plugins;
+use api::{Error, SinkConnector};
+use config::providers::{Providers, Resolved, put_references_back};
+use config::worker::WorkerConfig;
+use config::{Config, ConfigErrors, Props};
+
+/// Key of the worker file: the worker's tasks assign all partitions to themselves instead of joining
+/// a consumer group. For one worker alone, on brokers without group support.
+pub const SELF_ASSIGN: &str = "copycat.assign.partitions";
+
+/// The worker: its settings and its plugins.
+pub struct Worker {
+    props: Props,
+    config: WorkerConfig,
+    plugins: Plugins,
+    providers: Providers,
+    /// `host:port` of the first REST listener; part of a sink task's static member id.
+    address: String,
+}
+
+impl Worker {
+    /// # Errors
+    /// Worker keys with wrong values, unknown secret providers.
+    pub fn new(props: Props, plugins: Plugins, address: String) -> Result<Worker, ConfigErrors> {
+        let providers = config::providers::from_worker(&props)?;
+        let props = providers.resolve(&props)?.props;
+        let config = WorkerConfig::parse(&props)?;
+        Ok(Worker { props, config, plugins, providers, address })
+    }
+
+    pub fn config(&self) -> &WorkerConfig {
+        &self.config
+    }
+
+    pub fn props(&self) -> &Props {
+        &self.props
+    }
+
+    /// The configurations of a connector's tasks, references to secrets left in.
+    pub fn task_configs(&self, raw: &Props) -> Result<Vec<Props>, Error> {
+        let resolved = self.resolve(raw)?;
+        let connector = self.connector(&resolved.props)?;
+        let tasks_max = resolved.props.get("tasks.max").and_then(|n| n.trim().parse().ok());
+        let tasks = connector.task_configs(&resolved.props, tasks_max.unwrap_or(1))?;
+        Ok(tasks.iter().map(|task| put_references_back(raw, &resolved, task)).collect())
+    }
+
+    fn resolve(&self, raw: &Props) -> Result<Resolved, Error> {
+        self.providers.resolve(raw).map_err(config_error)
+    }
+
+    fn connector(&self, props: &Props) -> Result<Box<dyn SinkConnector>, Error> {
+        let class = props.get("connector.class").unwrap_or_default();
+        let plugin = (self.plugins.connector)(class, props).map_err(Error::config)?;
+        Ok((plugin.make)())
+    }
+}
+
+pub(crate) fn config_error(errors: ConfigErrors) -> Error {
+    Error::config(errors.to_string())
+}

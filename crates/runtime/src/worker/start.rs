@@ -1,0 +1,179 @@
+//! Makes a running sink task from configurations: the worker's, the connector's, the task's.
+
+use super::{SELF_ASSIGN, Worker, config_error};
+use crate::chain::Chain;
+use crate::errors::ErrorLog;
+use crate::sink::{
+    DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, TaskMaker, Topics, spawn_sink_task,
+};
+use crate::status::StatusCell;
+use api::{Converter, Error, Side, TaskContext, Tolerance};
+use config::connector::SinkConnectorConfig;
+use config::worker::WorkerConfig;
+use config::{Config, ConfigErrors, Props};
+use kafka::settings::{self, ClientKind, ClientSettings};
+use std::time::Duration;
+
+/// Records of one batch unless `max.poll.records` says otherwise.
+const BATCH_ROWS_MAX: usize = 10_000;
+const BATCH_BYTES_MAX: usize = 8 << 20;
+const QUEUE_BYTES_MAX: usize = 4 << 20;
+const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
+/// How often a mirror of the positions goes to the group, if the worker does not ask for more.
+const COMMIT_INTERVAL_MS_MAX: u64 = 5_000;
+/// New topics are looked for at least this often.
+const TOPICS_REFRESH_MS_MAX: u64 = 30_000;
+
+impl Worker {
+    /// Starts a task. Its configuration is one of [`Worker::task_configs`]; what it does not allow
+    /// shows as a FAILED status.
+    pub fn start_task(
+        &self,
+        name: &str,
+        task: u32,
+        raw: &Props,
+        status: StatusCell,
+    ) -> SinkTaskHandle {
+        match self.try_start(name, task, raw, &status) {
+            Ok(handle) => handle,
+            Err(error) => SinkTaskHandle::failed(&error, status),
+        }
+    }
+
+    fn try_start(
+        &self,
+        name: &str,
+        task: u32,
+        raw: &Props,
+        status: &StatusCell,
+    ) -> Result<SinkTaskHandle, Error> {
+        let props = self.resolve(raw)?.props;
+        let config = SinkConnectorConfig::parse(&props).map_err(config_error)?;
+        let settings = self.task_settings(name, task, &props, &config)?;
+        let key = self.converter("key.converter", Side::Key, &props)?;
+        let value = self.converter("value.converter", Side::Value, &props)?;
+        let chain = Chain { key, value, steps: Vec::new() };
+        let connector = self.connector(&props)?;
+        let (connector_name, group_id) = (name.to_owned(), settings.group.clone());
+        let tolerance = match config.common.errors_tolerance {
+            config::connector::Tolerance::None => Tolerance::None,
+            config::connector::Tolerance::All => Tolerance::All,
+        };
+        let make: TaskMaker = Box::new(move |cluster_id| {
+            let cluster_id = cluster_id.to_owned();
+            let context =
+                TaskContext { connector: connector_name, task, cluster_id, group_id, tolerance };
+            connector.task(&context, &props)
+        });
+        Ok(spawn_sink_task(settings, make, chain, status.clone()))
+    }
+
+    fn task_settings(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        config: &SinkConnectorConfig,
+    ) -> Result<SinkTaskSettings, Error> {
+        let mut consumer = self.client(ClientKind::Consumer, props).map_err(config_error)?;
+        let group =
+            consumer.librdkafka.get("group.id").cloned().unwrap_or(format!("connect-{name}"));
+        let self_assign = self.props.get(SELF_ASSIGN) == Some("true");
+        let instance = format!("copycat-{}-{name}-{task}", self.address);
+        let own = &mut consumer.librdkafka;
+        own.entry("group.id".to_owned()).or_insert_with(|| group.clone());
+        own.entry("client.id".to_owned()).or_insert(format!("connector-consumer-{name}-{task}"));
+        if !self_assign && own.get("group.protocol").is_none_or(|p| p == "classic") {
+            own.entry("group.instance.id".to_owned()).or_insert(instance);
+        }
+        let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
+        let rows_max = consumer.runtime.max_poll_records.map_or(BATCH_ROWS_MAX, |n| n as usize);
+        let refresh = own.get("topic.metadata.refresh.interval.ms").and_then(|v| v.parse().ok());
+        let flush_ms = self.config.offset_flush_interval_ms;
+        Ok(SinkTaskSettings {
+            connector: name.to_owned(),
+            task,
+            group,
+            topics: topics(config)?,
+            reset: consumer.runtime.auto_offset_reset,
+            consumer: consumer.librdkafka,
+            admin,
+            self_assign,
+            batch_rows_max: rows_max.max(1),
+            batch_bytes_max: BATCH_BYTES_MAX,
+            queue_bytes_max: QUEUE_BYTES_MAX,
+            commit_interval: Duration::from_millis(flush_ms.min(COMMIT_INTERVAL_MS_MAX)),
+            topics_refresh: Duration::from_millis(
+                refresh.unwrap_or(TOPICS_REFRESH_MS_MAX).min(TOPICS_REFRESH_MS_MAX),
+            ),
+            shutdown_timeout: Duration::from_millis(self.config.task_shutdown_graceful_timeout_ms),
+            retry_backoff_max: RETRY_BACKOFF_MAX,
+            tolerance_ratio_max: config.errors_tolerance_max_ratio,
+            error_log: ErrorLog {
+                connector: name.to_owned(),
+                task,
+                each_record: config.common.errors_log_enable,
+                coordinates: config.common.errors_log_include_messages,
+            },
+            dead_letters: self.dead_letters(name, task, props, config)?,
+        })
+    }
+
+    fn dead_letters(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        config: &SinkConnectorConfig,
+    ) -> Result<Option<DeadLetterSettings>, Error> {
+        const FACTOR: &str = "errors.deadletterqueue.topic.replication.factor";
+        let topic = config.dead_letter_topic.trim();
+        if topic.is_empty() {
+            return Ok(None);
+        }
+        let mut producer = self.client(ClientKind::Producer, props).map_err(config_error)?;
+        let id = format!("connector-dlq-producer-{name}-{task}");
+        producer.librdkafka.entry("client.id".to_owned()).or_insert(id);
+        let factor = i32::from(config.dead_letter_replication_factor);
+        Ok(Some(DeadLetterSettings {
+            topic: topic.to_owned(),
+            replication_factor: props.contains(FACTOR).then_some(factor),
+            context_headers: config.dead_letter_context_headers,
+            producer: producer.librdkafka,
+        }))
+    }
+
+    /// The settings of one Kafka client of a connector, all layers applied.
+    pub(super) fn client(
+        &self,
+        kind: ClientKind,
+        connector: &Props,
+    ) -> Result<ClientSettings, ConfigErrors> {
+        let WorkerConfig { override_policy, override_allowlist, .. } = &self.config;
+        let refused =
+            settings::check_override_policy(*override_policy, override_allowlist, connector, kind);
+        ConfigErrors { errors: refused }.into_result()?;
+        settings::layers_for_connector(&self.props, connector, kind).translate(kind)
+    }
+
+    /// A converter of the connector's own, configured by its own keys alone; else the worker's.
+    fn converter(
+        &self,
+        key: &str,
+        side: Side,
+        connector: &Props,
+    ) -> Result<Box<dyn Converter>, Error> {
+        let source = if connector.contains(key) { connector } else { &self.props };
+        let class = source.get(key).unwrap_or_default();
+        let plugin = self.plugins.find_converter(class).map_err(Error::config)?;
+        (plugin.make)(&source.with_prefix(&format!("{key}.")), side)
+    }
+}
+
+fn topics(config: &SinkConnectorConfig) -> Result<Topics, Error> {
+    if config.topics_regex.trim().is_empty() {
+        return Ok(Topics::List(config.topics.clone()));
+    }
+    let pattern = config::compile_full_match(&config.topics_regex);
+    pattern.map(Topics::Regex).map_err(|text| Error::config(format!("topics.regex: {text}")))
+}
