@@ -3,9 +3,11 @@
 //! Everything else in that file goes to Kafka clients and converters by prefix; see
 //! [`crate::unknown::WORKER_PREFIXES`].
 
+use std::fmt;
+
 use crate::validator::{Validator, invalid};
 use crate::value::Value;
-use crate::{Config, config_enum};
+use crate::{Config, ConfigField, Type, config_enum};
 
 config_enum! {
     /// How the worker finds plugins on the JVM. Accepted for compatibility, without effect here.
@@ -21,17 +23,61 @@ config_enum! {
     }
 }
 
-config_enum! {
-    /// Which client settings a connector may override.
-    pub enum OverridePolicy {
-        /// All.
-        All = "All",
-        /// None.
-        None = "None",
-        /// Only who it logs in as.
-        Principal = "Principal",
-        /// All that are on a list.
-        Allowlist = "Allowlist",
+/// Which client settings a connector may override.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverridePolicy {
+    /// All.
+    All,
+    /// None.
+    None,
+    /// Only who it logs in as.
+    Principal,
+    /// All that are on a list.
+    Allowlist,
+}
+
+const POLICIES: [(&str, OverridePolicy); 4] = [
+    ("All", OverridePolicy::All),
+    ("None", OverridePolicy::None),
+    ("Principal", OverridePolicy::Principal),
+    ("Allowlist", OverridePolicy::Allowlist),
+];
+
+impl OverridePolicy {
+    /// The policy of this name: `All`, in any case, or the name of Connect's class for it.
+    pub fn named(name: &str) -> Option<OverridePolicy> {
+        let simple = name.rsplit('.').next().unwrap_or(name);
+        let short = simple.strip_suffix("ConnectorClientConfigOverridePolicy").unwrap_or(simple);
+        let known = POLICIES.iter().find(|(known, _)| known.eq_ignore_ascii_case(short));
+        known.map(|(_, policy)| *policy)
+    }
+}
+
+impl fmt::Display for OverridePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = POLICIES.iter().find(|(_, policy)| policy == self);
+        f.write_str(found.map_or("", |(name, _)| *name))
+    }
+}
+
+impl ConfigField for OverridePolicy {
+    const KIND: Type = Type::String;
+
+    fn validator(_: bool) -> Option<Validator> {
+        Some(Validator::custom(|key, value| {
+            Self::read(value).map(drop).map_err(|fault| invalid(key, value, &fault))
+        }))
+    }
+
+    fn read(value: &Value) -> Result<OverridePolicy, String> {
+        let name = match value {
+            Value::String(name) => name.as_str(),
+            _ => "",
+        };
+        OverridePolicy::named(name).ok_or_else(|| {
+            let names = POLICIES.map(|(name, _)| name).join(", ");
+            format!("String must be one of (case insensitive): {names}")
+        })
     }
 }
 
@@ -124,8 +170,7 @@ pub struct WorkerConfig {
     pub topic_tracking_allow_reset: bool,
 
     /// Which client settings connectors may override: All, None, Principal or Allowlist.
-    #[config(key = "connector.client.config.override.policy", default = "All", case_insensitive,
-        importance = medium)]
+    #[config(key = "connector.client.config.override.policy", default = "All", importance = medium)]
     pub override_policy: OverridePolicy,
 
     /// The settings that connectors may override under the policy Allowlist.
@@ -262,6 +307,20 @@ mod tests {
         assert_eq!(config.worker.admin_listeners, None);
         assert_eq!(config.worker.offset_flush_interval_ms, 60_000);
         assert_eq!(config.worker.override_policy, OverridePolicy::All);
+    }
+
+    #[test]
+    fn policies_may_be_named_by_class() {
+        let policy = |name| {
+            let key = "connector.client.config.override.policy";
+            parse(&[(key, name)]).map(|config| config.worker.override_policy)
+        };
+        let class = "org.apache.kafka.connect.connector.policy.\
+                     NoneConnectorClientConfigOverridePolicy";
+        assert_eq!(policy(class), Ok(OverridePolicy::None));
+        assert_eq!(policy("principal"), Ok(OverridePolicy::Principal));
+        let error = policy("Some").unwrap_err();
+        assert!(error.contains("one of (case insensitive): All, None, Principal"), "{error}");
     }
 
     #[test]

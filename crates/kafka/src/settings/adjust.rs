@@ -12,6 +12,7 @@ const RECONNECT_MAX_MS: i64 = 1000;
 const SESSION_MS: i64 = 10_000;
 const MAX_POLL_MS: i64 = 300_000;
 /// librdkafka's own defaults, for the same reason.
+const DELIVERY_TIMEOUT_MS: i64 = 300_000;
 const MESSAGE_MAX_BYTES: i64 = 1_000_000;
 const RECEIVE_MAX_BYTES: i64 = 100_000_000;
 /// Room for the frame around a fetch answer.
@@ -107,7 +108,7 @@ fn producer(draft: &mut Draft) {
     if transactional {
         transaction_timeouts(draft);
     }
-    delivery_timeout(draft);
+    delivery_timeout(draft, transactional);
 }
 
 /// A setting that an idempotent producer cannot have: its key, its value and what is accepted.
@@ -140,14 +141,22 @@ fn transaction_timeouts(draft: &mut Draft) {
     }
 }
 
-fn delivery_timeout(draft: &mut Draft) {
-    let (Some(delivery), Some(linger)) =
-        (draft.number("delivery.timeout.ms"), draft.number("linger.ms"))
-    else {
-        return;
+fn delivery_timeout(draft: &mut Draft, transactional: bool) {
+    let Some(linger) = draft.number("linger.ms") else { return };
+    let given = draft.number("delivery.timeout.ms");
+    let default = match transactional {
+        true => draft.number("transaction.timeout.ms").unwrap_or(TRANSACTION_TIMEOUT_MS),
+        false => DELIVERY_TIMEOUT_MS,
     };
-    if delivery <= linger {
+    let delivery = given.unwrap_or(default);
+    if delivery > linger {
+        return;
+    }
+    if given.is_some() {
         let text = format!("must be greater than linger.ms, which is {linger}");
         draft.reject("delivery.timeout.ms", &delivery.to_string(), &text);
+    } else {
+        let text = format!("must be lower than delivery.timeout.ms, which is {delivery}");
+        draft.reject("linger.ms", &linger.to_string(), &text);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use config::worker::OverridePolicy;
 use config::{ConfigError, Props};
 
-use super::{ClientKind, ClientSettings, SettingsErrors, native, rules, translate};
+use super::{ClientKind, ClientSettings, SettingsErrors, is_known_key, translate};
 
 /// The layers of one client, lowest first, each with the prefix its keys had.
 #[derive(Clone, Debug, Default)]
@@ -52,9 +52,7 @@ impl Layers {
 pub fn layers_for_connector(worker: &Props, connector: &Props, kind: ClientKind) -> Layers {
     let inherits = |key: &str| match kind {
         // The worker has keys of its own beside these; those are not settings of a client.
-        ClientKind::Admin => {
-            rules::find(key).is_some_and(|rule| rule.is_for(kind)) || native::find(key).is_some()
-        }
+        ClientKind::Admin => is_known_key(kind, key),
         ClientKind::Consumer | ClientKind::Producer => {
             key == "bootstrap.servers" || key == "client.dns.lookup"
         }

@@ -152,6 +152,12 @@ fn is_secret(key: &str) -> bool {
     looks_secret(key) || key.ends_with(".pem") || key == "sasl.oauthbearer.config"
 }
 
+/// Whether `key`, without a prefix, is a setting of this client: one of Kafka's or of librdkafka's.
+/// A worker's file has such keys beside its own.
+pub fn is_known_key(kind: ClientKind, key: &str) -> bool {
+    rules::find(key).is_some_and(|rule| rule.is_for(kind)) || native::find(key).is_some()
+}
+
 /// Translates the settings of one client; later layers win over earlier ones.
 ///
 /// Reads the key and trust stores that the settings name.

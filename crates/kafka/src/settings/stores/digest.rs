@@ -14,17 +14,19 @@ pub(super) fn sha1(pieces: &[&[u8]]) -> Vec<u8> {
     Hash::Sha1.digest(pieces)
 }
 
+/// A state between blocks.
+type State = [u32; 8];
+
+/// A password, hashed as far as it goes: what HMAC has in front of the message and around it.
+struct Hmac {
+    hash: Hash,
+    inner: State,
+    outer: State,
+}
+
 impl Hash {
-    fn digest(self, pieces: &[&[u8]]) -> Vec<u8> {
-        let mut message: Vec<u8> = pieces.concat();
-        // A length in bits beyond 64 bits cannot be in memory.
-        let bits = (message.len() as u64).wrapping_mul(8);
-        message.push(0x80);
-        while message.len() % BLOCK_BYTES != BLOCK_BYTES - 8 {
-            message.push(0);
-        }
-        message.extend_from_slice(&bits.to_be_bytes());
-        let mut state: [u32; 8] = match self {
+    fn start(self) -> State {
+        match self {
             Hash::Sha1 => {
                 [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0, 0, 0, 0]
             }
@@ -38,32 +40,49 @@ impl Hash {
                 0x1F83_D9AB,
                 0x5BE0_CD19,
             ],
-        };
+        }
+    }
+
+    fn compress(self, state: &mut State, block: &[u8]) {
+        match self {
+            Hash::Sha1 => compress_sha1(state, block),
+            Hash::Sha256 => compress_sha256(state, block),
+        }
+    }
+
+    fn digest(self, pieces: &[&[u8]]) -> Vec<u8> {
+        self.finish(self.start(), 0, pieces)
+    }
+
+    /// The digest of the pieces after `before` bytes that `state` has seen already.
+    fn finish(self, mut state: State, before: usize, pieces: &[&[u8]]) -> Vec<u8> {
+        let mut message: Vec<u8> = pieces.concat();
+        // A length in bits beyond 64 bits cannot be in memory.
+        let bits = ((before + message.len()) as u64).wrapping_mul(8);
+        message.push(0x80);
+        while message.len() % BLOCK_BYTES != BLOCK_BYTES - 8 {
+            message.push(0);
+        }
+        message.extend_from_slice(&bits.to_be_bytes());
         for block in message.chunks_exact(BLOCK_BYTES) {
-            match self {
-                Hash::Sha1 => compress_sha1(&mut state, block),
-                Hash::Sha256 => compress_sha256(&mut state, block),
-            }
+            self.compress(&mut state, block);
         }
         let words = if self == Hash::Sha1 { 5 } else { 8 };
         state.iter().take(words).flat_map(|word| word.to_be_bytes()).collect()
     }
 
-    /// HMAC of several pieces.
-    fn hmac(self, key: &[u8], pieces: &[&[u8]]) -> Vec<u8> {
+    fn hmac(self, key: &[u8]) -> Hmac {
         let short = if key.len() > BLOCK_BYTES { self.digest(&[key]) } else { key.to_vec() };
-        let pad = |with: u8| {
+        let padded = |with: u8| {
             let mut pad = [with; BLOCK_BYTES];
             for (to, byte) in pad.iter_mut().zip(&short) {
                 *to ^= byte;
             }
-            pad
+            let mut state = self.start();
+            self.compress(&mut state, &pad);
+            state
         };
-        let (inner, outer) = (pad(0x36), pad(0x5C));
-        let mut all: Vec<&[u8]> = vec![&inner];
-        all.extend_from_slice(pieces);
-        let inside = self.digest(&all);
-        self.digest(&[&outer, &inside])
+        Hmac { hash: self, inner: padded(0x36), outer: padded(0x5C) }
     }
 
     /// A key of `length` bytes from a password, by PBKDF2.
@@ -74,13 +93,14 @@ impl Hash {
         rounds: u32,
         length: usize,
     ) -> Vec<u8> {
+        let hmac = self.hmac(password);
         let mut key = Vec::new();
         let mut block = 1_u32;
         while key.len() < length {
-            let mut last = self.hmac(password, &[salt, &block.to_be_bytes()]);
+            let mut last = hmac.of(&[salt, &block.to_be_bytes()]);
             let mut sum = last.clone();
             for _ in 1..rounds {
-                last = self.hmac(password, &[&last]);
+                last = hmac.of(&[&last]);
                 for (to, byte) in sum.iter_mut().zip(&last) {
                     *to ^= byte;
                 }
@@ -90,6 +110,13 @@ impl Hash {
         }
         key.truncate(length);
         key
+    }
+}
+
+impl Hmac {
+    fn of(&self, pieces: &[&[u8]]) -> Vec<u8> {
+        let inside = self.hash.finish(self.inner, BLOCK_BYTES, pieces);
+        self.hash.finish(self.outer, BLOCK_BYTES, &[&inside])
     }
 }
 

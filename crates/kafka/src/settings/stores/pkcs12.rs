@@ -22,7 +22,7 @@ const X509: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 9, 22, 1];
 const TRUSTED: &[u8] = &[0x60, 0x86, 0x48, 1, 0x86, 0xF9, 0x66, 0xAD, 0xCA, 0x7B, 1, 1];
 
 /// A store must not make the worker hash for minutes.
-const MAX_ROUNDS: u32 = 10_000_000;
+const MAX_ROUNDS: u32 = 1_000_000;
 
 /// What the bags of a file hold.
 #[derive(Default)]
