@@ -1,12 +1,16 @@
 //! Tests of crate `sql` against real databases.
 
 mod pg;
+mod pg_faults;
 mod pg_insert;
+mod pg_letters;
+mod pg_modes;
 mod pg_store;
 mod sqlite_file;
 mod sqlite_files;
 mod sqlite_positions;
 mod sqlite_writes;
+mod value;
 mod wire;
 mod wire_faults;
 mod wire_login;

@@ -110,7 +110,8 @@ pub(super) fn timestamp(context: Context<'_>, target: &Target, value: Val<'_>) -
     };
     match wall {
         Wall::At(ms) => {
-            let us = ms.checked_mul(1000).and_then(|us| us.checked_sub(EPOCH_DAYS * DAY_US));
+            // The epoch first: the last years before the end overflow otherwise.
+            let us = ms.checked_sub(EPOCH_DAYS * DAY_MS).and_then(|ms| ms.checked_mul(1000));
             us.filter(|us| (TIMESTAMP_MIN..TIMESTAMP_END).contains(us))
                 .ok_or_else(|| no_timestamp(ms))
         }

@@ -312,7 +312,7 @@ fn arrays_keep_nulls_quotes_and_dimensions() {
     let grid = built(SchemaBuilder::array(row));
     let ints = |v: &[i64]| Value::List(v.iter().map(|n| Value::Int(*n)).collect());
     let value = Value::List(vec![ints(&[1, 2]), ints(&[3, 4])]);
-    assert_eq!(text(grid.clone(), value.clone(), "int4[]").as_deref(), Ok("{{1,2},{3,4}}"));
+    assert_eq!(text(grid.clone(), value, "int4[]").as_deref(), Ok("{{1,2},{3,4}}"));
     let wide = Value::List(vec![ints(&[1, 1 << 40])]);
     assert_eq!(text(grid, wide, "int4[]"), Err("22003"));
     assert_eq!(text(list(), texts(&["a"]), "int4"), Err("42804"));

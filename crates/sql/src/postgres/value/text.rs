@@ -235,7 +235,7 @@ fn decode(context: Context<'_>, text: &[u8], out: &mut Vec<u8>) -> Encoded {
     match context.settings.bytes {
         BytesEncoding::Hex => {
             let digits = text.strip_prefix(b"\\x").unwrap_or(text);
-            if digits.len() % 2 != 0 {
+            if !digits.len().is_multiple_of(2) {
                 return Err(bad("hexadecimal number of whole bytes"));
             }
             for pair in digits.chunks_exact(2) {
@@ -317,7 +317,7 @@ fn uuid_of_text(text: &[u8]) -> Encoded<[u8; 16]> {
     let mut digits = 0usize;
     let mut after_hyphen = true;
     for byte in braced.unwrap_or(text) {
-        if *byte == b'-' && !after_hyphen && digits % 4 == 0 && digits < 32 {
+        if *byte == b'-' && !after_hyphen && digits.is_multiple_of(4) && digits < 32 {
             after_hyphen = true;
             continue;
         }
