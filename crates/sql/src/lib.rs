@@ -10,10 +10,26 @@
 //! - `next_offset` moves only in a transaction that saw the value it moves from, under its epoch;
 //! - after any failure the row is read again, locked; memory and Kafka are never trusted for it.
 
+mod bind;
 pub mod config;
 pub mod database;
+mod ddl;
+mod group;
+mod key;
 pub mod naming;
+mod outcome;
+mod path;
+mod pipeline;
+mod plan;
 pub mod postgres;
+mod recover;
+mod reduce;
+mod resolve;
+pub mod settings;
+mod shape;
+pub mod sink;
 pub mod sqlite;
 pub mod table;
+mod wanted;
+mod work;
 pub mod write;

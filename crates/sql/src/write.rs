@@ -125,12 +125,12 @@ impl TableWrite {
     }
 }
 
-fn field(rows: &Rows, row: usize, index: usize) -> Cell {
+pub(crate) fn field(rows: &Rows, row: usize, index: usize) -> Cell {
     rows.fields(rows.root(row)).get(index).copied().unwrap_or(Cell::Null)
 }
 
 /// The value of a map's member; the last one where a name is repeated.
-fn member(rows: &Rows, row: usize, name: &str) -> Cell {
+pub(crate) fn member(rows: &Rows, row: usize, name: &str) -> Cell {
     let Cell::Map(span) = rows.root(row) else { return Cell::Null };
     let entries = rows.cells(span).chunks_exact(2).rev();
     let mut found = entries.filter_map(|entry| match entry {

@@ -1,0 +1,347 @@
+//! Rows of batches to writes by table: every row finds its plan, or the reason why it has none.
+//!
+//! Place in the data path: between decoding and the database. Rows are not copied; a write lists
+//! which rows of which batch go through its plan. In steady state a row costs a look at its form
+//! and one entry in a list.
+
+use crate::database::DbResult;
+use crate::group::{Group, delete_asked, key_lacks, push_key_of, writes_of};
+use crate::naming::Piece;
+use crate::path::text_at;
+use crate::plan::{Catalog, Planned, Planner, Target};
+use crate::reduce::Reducer;
+use crate::settings::SinkSettings;
+use crate::shape::{SchemaId, Shape};
+use crate::table::TableName;
+use crate::write::{RejectRow, RowRef, TableWrite, WriteMode, WritePlan};
+use data::{Batch, Reject, Rows, Stage};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The class that Connect users know as the place of such errors.
+pub(crate) const SINK_TASK: &str = "org.apache.kafka.connect.sink.SinkTask";
+
+/// Rows of one batch, and the move of its partition's position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub batch: u32,
+    pub rows: Range<u32>,
+    pub from: i64,
+    pub to: i64,
+}
+
+/// Rows that the database has refused before, by batch and row.
+pub(crate) type BadRows = BTreeMap<(u32, u32), RejectRow>;
+
+/// What a transaction writes.
+#[derive(Debug, Default)]
+pub(crate) struct Bound {
+    pub writes: Vec<TableWrite>,
+    /// By batch, then row.
+    pub rejects: Vec<RejectRow>,
+    /// Records whose effect is in `writes`.
+    pub rows: u64,
+    /// Values and records left out on purpose.
+    pub ignored: Vec<(String, u64)>,
+}
+
+/// Binds batches; keeps plans and buffers from one transaction to the next.
+#[derive(Debug)]
+pub(crate) struct Binder {
+    pub planner: Planner,
+    reducer: Reducer,
+}
+
+impl Binder {
+    pub(crate) fn new(settings: Arc<SinkSettings>) -> Binder {
+        Binder { planner: Planner::new(settings), reducer: Reducer::default() }
+    }
+
+    /// Binds the parts of a transaction.
+    ///
+    /// # Errors
+    /// The database's; `Config`: a table that is missing or does not fit the options.
+    pub(crate) fn bind(
+        &mut self,
+        batches: &[Batch],
+        parts: &[Part],
+        bad: &BadRows,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Bound> {
+        self.planner.begin();
+        self.reducer.clear();
+        let settings = self.planner.settings.clone();
+        let mode = settings.mode();
+        let ordered = matches!(mode, WriteMode::Upsert | WriteMode::Update) || settings.deletes();
+        let mut pass = Pass {
+            settings: &settings,
+            planner: &mut self.planner,
+            reducer: &mut self.reducer,
+            catalog,
+            batches,
+            bad,
+            ordered,
+            keys: settings.config.pk_mode == crate::config::PkMode::RecordKey,
+            groups: Vec::new(),
+            by_plan: HashMap::default(),
+            out: Bound::default(),
+            skipped: BTreeMap::new(),
+        };
+        for part in parts {
+            pass.part(part)?;
+        }
+        let Pass { groups, mut out, skipped, .. } = pass;
+        out.ignored.extend(skipped.into_iter().map(|(name, count)| (name.to_string(), count)));
+        let reducer = ordered.then_some(&mut self.reducer);
+        out.writes = writes_of(groups, reducer);
+        out.rejects.sort_by_key(|r| (r.batch, r.reject.row));
+        Ok(out)
+    }
+}
+
+/// One pass over the parts of a transaction.
+struct Pass<'a> {
+    settings: &'a SinkSettings,
+    planner: &'a mut Planner,
+    reducer: &'a mut Reducer,
+    catalog: &'a mut dyn Catalog,
+    batches: &'a [Batch],
+    bad: &'a BadRows,
+    /// Operations on one key depend on each other.
+    ordered: bool,
+    /// The form of record keys matters.
+    keys: bool,
+    groups: Vec<Group>,
+    by_plan: HashMap<u64, u32>,
+    out: Bound,
+    skipped: BTreeMap<Arc<str>, u64>,
+}
+
+/// Rows between two changes of schema.
+struct Segment<'a> {
+    number: u32,
+    batch: &'a Batch,
+    rows: Range<usize>,
+    key_schema: SchemaId,
+    value_schema: SchemaId,
+    /// `None`: the table depends on the record.
+    place: Option<u32>,
+}
+
+/// What was found for the form of the row before.
+struct Current {
+    place: u32,
+    key: Shape,
+    value: Shape,
+    planned: Planned,
+    group: u32,
+    delete_group: Option<u32>,
+    rows: u64,
+}
+
+impl<'a> Pass<'a> {
+    fn part(&mut self, part: &Part) -> DbResult<()> {
+        let Some(batch) = self.batches.get(part.batch as usize) else { return Ok(()) };
+        let range = part.rows.start as usize..part.rows.end as usize;
+        let from = batch.rejects.partition_point(|r| r.row < part.rows.start);
+        let known = batch.rejects.iter().skip(from).take_while(|r| r.row < part.rows.end);
+        self.out.rejects.extend(known.map(|reject| RejectRow {
+            batch: part.batch,
+            reject: reject.clone(),
+            table: None,
+        }));
+        let place = self.fixed_place(batch)?;
+        for value_run in runs(&batch.values, &range) {
+            let value_schema = self.planner.shapes.schema_id(value_run.1);
+            let key_runs = match self.keys {
+                true => runs(&batch.keys, &value_run.0).collect(),
+                false => vec![(value_run.0, None)],
+            };
+            for (rows, key_schema) in key_runs {
+                let key_schema = self.planner.shapes.schema_id(key_schema);
+                let number = part.batch;
+                self.segment(&Segment { number, batch, rows, key_schema, value_schema, place })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a topic whose table depends on nothing else.
+    fn fixed_place(&mut self, batch: &Batch) -> DbResult<Option<u32>> {
+        let topic = &batch.tp().topic;
+        let rules = &self.settings.rules;
+        let rendered = match rules.mapped(topic) {
+            Some(name) => name.to_owned(),
+            None if !rules.format.is_constant() => return Ok(None),
+            None => rules.format.render(topic, |_| Ok(String::new())).map_err(config)?,
+        };
+        let name = rules.table(&rendered).map_err(config)?;
+        Ok(Some(self.planner.place(topic, name)))
+    }
+
+    fn segment(&mut self, segment: &Segment<'_>) -> DbResult<()> {
+        let batch = segment.batch;
+        let mut current: Option<Current> = None;
+        for row in segment.rows.clone() {
+            if !batch.alive.is_alive(row) {
+                continue;
+            }
+            if !self.bad.is_empty()
+                && let Some(bad) = self.bad.get(&(segment.number, row as u32))
+            {
+                self.out.rejects.push(bad.clone());
+                continue;
+            }
+            let place = match segment.place {
+                Some(place) => place,
+                None => match self.table_of(batch, row) {
+                    Ok(name) => self.planner.place(&batch.tp().topic, name),
+                    Err(text) => {
+                        self.reject(segment.number, row, text, None);
+                        continue;
+                    }
+                },
+            };
+            let shapes = &mut self.planner.shapes;
+            let key = match self.keys {
+                true => shapes.of(0, &batch.keys, segment.key_schema, batch.keys.root(row)),
+                false => Shape::Null,
+            };
+            let value = shapes.of(1, &batch.values, segment.value_schema, batch.values.root(row));
+            let same =
+                current.as_ref().is_some_and(|c| (c.place, c.key, c.value) == (place, key, value));
+            if !same {
+                self.close(batch, current.take());
+                current = Some(self.open(place, key, value)?);
+            }
+            if let Some(current) = &mut current {
+                self.row(segment, row, current);
+            }
+        }
+        self.close(batch, current);
+        Ok(())
+    }
+
+    fn open(&mut self, place: u32, key: Shape, value: Shape) -> DbResult<Current> {
+        let planned = self.planner.find(place, key, value, self.catalog)?;
+        let (mut group, mut delete_group) = (0, None);
+        if let Planned::Write(target) = &planned {
+            group = self.group(&target.plan, target);
+            delete_group = target.delete.as_ref().map(|plan| self.group(plan, target));
+        }
+        Ok(Current { place, key, value, planned, group, delete_group, rows: 0 })
+    }
+
+    fn group(&mut self, plan: &Arc<WritePlan>, target: &Target) -> u32 {
+        let next = self.groups.len() as u32;
+        let number = *self.by_plan.entry(plan.id).or_insert(next);
+        if number == next {
+            self.groups.push(Group::new(plan.clone(), target.table, target.extras.clone()));
+        }
+        number
+    }
+
+    /// Counts what the rows of a form left out.
+    fn close(&mut self, batch: &Batch, current: Option<Current>) {
+        let Some(current) = current else { return };
+        let topic = &batch.tp().topic;
+        match &current.planned {
+            Planned::Write(target) if current.rows > 0 => {
+                for name in &target.ignored {
+                    let what = format!("field {name} of topic {topic}, which has no column");
+                    *self.skipped.entry(what.into()).or_default() += current.rows;
+                }
+            }
+            Planned::Skip(what) => {
+                let what = format!("{what}, topic {topic}");
+                *self.skipped.entry(what.into()).or_default() += current.rows;
+            }
+            _ => {}
+        }
+    }
+
+    fn row(&mut self, segment: &Segment<'_>, row: usize, current: &mut Current) {
+        let target = match &current.planned {
+            Planned::Write(target) => target,
+            Planned::Skip(_) => {
+                current.rows += 1;
+                return;
+            }
+            Planned::Reject(text) => {
+                let (text, place) = (text.to_string(), Some(current.place));
+                self.reject(segment.number, row, text, place);
+                return;
+            }
+        };
+        let marked =
+            target.marker.as_ref().is_some_and(|marker| delete_asked(segment.batch, row, marker));
+        let number = match current.delete_group {
+            Some(group) if marked => group,
+            _ => current.group,
+        };
+        let Some(group) = self.groups.get_mut(number as usize) else { return };
+        let index = group.rows.len() as u32;
+        group.push(segment.batch, RowRef { batch: segment.number, row: row as u32 });
+        if !group.plan.key.is_empty() {
+            if let Some(column) = key_lacks(group, segment.batch, row) {
+                group.pop();
+                let text = format!("key column {column} would be null: the record lacks it");
+                self.reject(segment.number, row, text, Some(current.place));
+                return;
+            }
+            if self.ordered {
+                let (table, batch) = (group.table, segment.batch);
+                self.reducer.push(table, number, index, |out| push_key_of(group, batch, row, out));
+            }
+        }
+        current.rows += 1;
+        self.out.rows += 1;
+    }
+
+    fn reject(&mut self, batch: u32, row: usize, text: String, place: Option<u32>) {
+        let table = place.and_then(|place| self.planner.place_table(place)).cloned();
+        let reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
+        self.out.rejects.push(RejectRow { batch, reject, table });
+    }
+
+    fn table_of(&self, batch: &Batch, row: usize) -> Result<TableName, String> {
+        let rules = &self.settings.rules;
+        let side = |rows: &Rows, path: &[String]| {
+            text_at(rows, rows.schema(row).map(|s| &**s), rows.root(row), path)
+        };
+        let rendered = rules.format.render(&batch.tp().topic, |piece| match piece {
+            Piece::Key(path) => side(&batch.keys, path),
+            Piece::Value(path) => side(&batch.values, path),
+            Piece::Header(name) => {
+                let value = batch.raw.header(row, name).flatten();
+                value
+                    .and_then(|bytes| std::str::from_utf8(bytes).ok())
+                    .map(str::to_owned)
+                    .ok_or_else(|| format!("the record has no header {name} of text"))
+            }
+            Piece::Text(_) | Piece::Topic | Piece::TopicPart(_) => Ok(String::new()),
+        });
+        let rendered = rendered.map_err(|e| format!("the table's name needs more: {e}"))?;
+        rules.table(&rendered)
+    }
+}
+
+/// The runs of a row set within a range of rows.
+fn runs<'a>(
+    rows: &'a Rows,
+    range: &Range<usize>,
+) -> impl Iterator<Item = (Range<usize>, Option<&'a Arc<data::Schema>>)> + use<'a> {
+    let (start, end) = (range.start, range.end);
+    let first = rows.runs().partition_point(move |run| run.range().end <= start);
+    let runs = rows.runs().get(first..).unwrap_or_default().iter();
+    runs.take_while(move |run| run.range().start < end).map(move |run| {
+        let run_range = run.range();
+        (run_range.start.max(start)..run_range.end.min(end), run.schema.as_ref())
+    })
+}
+
+fn config(text: String) -> crate::database::DbError {
+    crate::database::DbError::new(crate::database::DbErrorKind::Config, text)
+}

@@ -1,0 +1,518 @@
+//! Write plans: which columns of which table the records of one form fill, and from where.
+//!
+//! A plan is made once for a table and a form of key and value, and looked up a run of rows at a
+//! time. Tables are read, made and extended here, through [`Catalog`], which first brings what is
+//! in flight to an end. Invariant: a plan names columns of the table it holds, never of another.
+
+use crate::config::NullValues;
+use crate::database::{DbError, DbErrorKind, DbResult};
+use crate::ddl::{column_sql, plain_name, plain_table};
+use crate::resolve::{Resolved, resolve};
+use crate::settings::SinkSettings;
+use crate::shape::{Shape, Shapes};
+use crate::table::{NewColumn, NewTable, Table, TableName};
+use crate::wanted::{Collector, Extra, Wanted, WantedRow};
+use crate::write::{PlanColumn, Source, WriteMode, WritePlan};
+use data::Rows;
+use foldhash::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// What planning asks of a database; nothing is in flight while it answers.
+pub(crate) trait Catalog {
+    /// # Errors
+    /// The database's; also of what was in flight.
+    fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>>;
+    /// # Errors
+    /// Those of what was in flight.
+    fn forget_tables(&mut self) -> DbResult<()>;
+    fn create_table_sql(&self, table: &NewTable) -> String;
+    /// # Errors
+    /// The database's; also of what was in flight.
+    fn create_table(&mut self, table: &NewTable) -> DbResult<()>;
+    /// # Errors
+    /// The database's; also of what was in flight.
+    fn add_columns(&mut self, table: &Table, columns: &[NewColumn]) -> DbResult<()>;
+}
+
+/// Where records of one form go.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub plan: Arc<WritePlan>,
+    /// For a record whose delete marker is set.
+    pub delete: Option<Arc<WritePlan>>,
+    pub marker: Option<Source>,
+    pub extras: Vec<Extra>,
+    /// The table's number, for as long as nothing is forgotten.
+    pub table: u32,
+    /// Members that the table has no column for.
+    pub ignored: Vec<Arc<str>>,
+}
+
+/// What is to be done with records of one form.
+#[derive(Clone, Debug)]
+pub(crate) enum Planned {
+    Write(Arc<Target>),
+    /// Each is an error, for this reason.
+    Reject(Arc<str>),
+    /// Nothing; it is counted under this name.
+    Skip(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct PlanKey {
+    place: u32,
+    key: Shape,
+    value: Shape,
+}
+
+#[derive(Debug)]
+struct KnownTable {
+    name: TableName,
+    table: Arc<Table>,
+    round: u64,
+    read_at: Instant,
+}
+
+/// The plans of a task.
+#[derive(Debug)]
+pub(crate) struct Planner {
+    pub settings: Arc<SinkSettings>,
+    pub shapes: Shapes,
+    /// Topics and their tables; a place is an index into it.
+    places: Vec<(Arc<str>, TableName)>,
+    tables: Vec<KnownTable>,
+    plans: HashMap<PlanKey, (Planned, u64)>,
+    /// Plans by content, so that forms that fill the same columns share one.
+    shared: Vec<Arc<WritePlan>>,
+    /// Counts the transactions bound; reasons to reject hold for one of them.
+    round: u64,
+}
+
+static NEXT_PLAN: AtomicU64 = AtomicU64::new(1);
+
+impl Planner {
+    const PLACES_MAX: usize = 10_000;
+
+    pub(crate) fn new(settings: Arc<SinkSettings>) -> Planner {
+        Planner {
+            settings,
+            shapes: Shapes::default(),
+            places: Vec::new(),
+            tables: Vec::new(),
+            plans: HashMap::default(),
+            shared: Vec::new(),
+            round: 0,
+        }
+    }
+
+    /// Begins a transaction. True: what was looked up before means nothing now.
+    pub(crate) fn begin(&mut self) {
+        self.round += 1;
+        let max_age = self.settings.metadata_max_age();
+        let old = self.tables.iter().any(|t| t.read_at.elapsed() >= max_age && !max_age.is_zero());
+        if self.shapes.trim() || self.places.len() > Self::PLACES_MAX {
+            self.places.clear();
+            self.forget();
+        } else if old {
+            self.forget();
+        }
+    }
+
+    /// Forgets tables and plans, after signs that a table is not what it was.
+    pub(crate) fn forget(&mut self) {
+        self.tables.clear();
+        self.plans.clear();
+        self.shared.clear();
+    }
+
+    /// The number of a topic's table.
+    pub(crate) fn place(&mut self, topic: &Arc<str>, name: TableName) -> u32 {
+        let known = self.places.iter().position(|(t, n)| t == topic && *n == name);
+        let place = known.unwrap_or_else(|| {
+            self.places.push((topic.clone(), name));
+            self.places.len() - 1
+        });
+        place as u32
+    }
+
+    pub(crate) fn place_table(&self, place: u32) -> Option<&TableName> {
+        self.places.get(place as usize).map(|(_, name)| name)
+    }
+
+    /// What to do with records of a form.
+    ///
+    /// # Errors
+    /// The database's; `Config`: a table that is missing or does not fit the options.
+    pub(crate) fn find(
+        &mut self,
+        place: u32,
+        key: Shape,
+        value: Shape,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Planned> {
+        let plan_key = PlanKey { place, key, value };
+        if let Some((planned, round)) = self.plans.get(&plan_key)
+            && (!matches!(planned, Planned::Reject(_)) || *round == self.round)
+        {
+            return Ok(planned.clone());
+        }
+        let planned = self.make(place, key, value, catalog)?;
+        self.plans.insert(plan_key, (planned.clone(), self.round));
+        Ok(planned)
+    }
+
+    fn make(
+        &mut self,
+        place: u32,
+        key: Shape,
+        value: Shape,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Planned> {
+        let Some((topic, name)) = self.places.get(place as usize).cloned() else {
+            return Err(DbError::new(DbErrorKind::Bug, "a plan for a place nobody named"));
+        };
+        let settings = self.settings.clone();
+        let collect = Collector { settings: &settings, shapes: &self.shapes, topic: &topic };
+        let (wanted, mode) = if value == Shape::Null {
+            match settings.null_values() {
+                NullValues::Delete => (collect.key_columns(key, value), WriteMode::Delete),
+                NullValues::Fail => {
+                    let text = "the record has no value, and behavior.on.null.values is fail";
+                    return Ok(Planned::Reject(text.into()));
+                }
+                NullValues::Auto | NullValues::Ignore => {
+                    return Ok(Planned::Skip("records without a value"));
+                }
+            }
+        } else {
+            (collect.all_columns(key, value), settings.mode())
+        };
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(lack) => return Ok(Planned::Reject(lack.into())),
+        };
+        let Some(table) = self.table_for(&name, &wanted, mode, catalog)? else {
+            return Ok(Planned::Skip("deletes in a table that does not exist"));
+        };
+        self.fit(&name, table, wanted, mode, catalog)
+    }
+
+    /// The table, made where it is missing and may be. `None`: missing, and there is nothing to
+    /// make it for.
+    fn table_for(
+        &mut self,
+        name: &TableName,
+        wanted: &WantedRow,
+        mode: WriteMode,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Option<Arc<Table>>> {
+        if let Some(known) = self.tables.iter().find(|t| t.name == *name) {
+            return Ok(Some(known.table.clone()));
+        }
+        if let Some(table) = self.read(name, catalog)? {
+            return Ok(Some(table));
+        }
+        let config = &self.settings.config;
+        let shown = plain_table(name);
+        let new = new_table(&self.settings, name, wanted);
+        let typed = wanted.columns.iter().all(|c| c.schema.is_some());
+        if mode == WriteMode::Delete && config.auto_create {
+            return Ok(None);
+        }
+        if !config.auto_create || !typed {
+            let why = match config.auto_create {
+                true => "records without a schema do not say the types of its columns",
+                false => "auto.create is false",
+            };
+            let text = format!("table {shown} does not exist; {why}");
+            let hint = format!("create it, for example: {}", catalog.create_table_sql(&new));
+            return Err(DbError::new(DbErrorKind::Config, text).hint(hint));
+        }
+        if new.columns.iter().any(|c| c.name.is_empty()) {
+            let text = format!("table {shown} cannot be created: its key column has no name");
+            return Err(DbError::new(DbErrorKind::Config, text).hint("set pk.fields to one name"));
+        }
+        tracing::info!("creating table {shown}");
+        catalog.create_table(&new)?;
+        catalog.forget_tables()?;
+        match self.read(name, catalog)? {
+            Some(table) => Ok(Some(table)),
+            None => {
+                let text = format!("table {shown} was created and is not there");
+                Err(DbError::new(DbErrorKind::Config, text))
+            }
+        }
+    }
+
+    /// Reads a table from the catalogue; plans of an older form of it are forgotten.
+    fn read(
+        &mut self,
+        name: &TableName,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Option<Arc<Table>>> {
+        let Some(table) = catalog.table(name)? else { return Ok(None) };
+        let views = self.settings.config.table_types.iter().any(|t| t.eq_ignore_ascii_case("view"));
+        if table.is_view && !views {
+            let text = format!("{} is a view; table.types does not list VIEW", plain_table(name));
+            return Err(DbError::new(DbErrorKind::Config, text)
+                .hint("set table.types=TABLE,PARTITIONED TABLE,VIEW to write to views"));
+        }
+        let (round, read_at) = (self.round, Instant::now());
+        match self.tables.iter_mut().find(|t| t.name == *name) {
+            Some(known) => {
+                (known.round, known.read_at) = (round, read_at);
+                if *known.table != *table {
+                    known.table = table.clone();
+                    self.plans.clear();
+                    self.shared.clear();
+                }
+            }
+            None => {
+                let table = table.clone();
+                self.tables.push(KnownTable { name: name.clone(), table, round, read_at });
+            }
+        }
+        Ok(Some(table))
+    }
+
+    /// Finds the columns of the table, adding what is missing and may be added.
+    fn fit(
+        &mut self,
+        name: &TableName,
+        mut table: Arc<Table>,
+        wanted: WantedRow,
+        mode: WriteMode,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Planned> {
+        let mut evolved = false;
+        let resolved = loop {
+            let resolved = match resolve(&table, &wanted) {
+                Ok(resolved) => resolved,
+                Err(lack) => return Ok(Planned::Reject(lack.into())),
+            };
+            if resolved.missing.is_empty() {
+                break resolved;
+            }
+            // Someone may have added the columns since the table was read.
+            let fresh = self.tables.iter().any(|t| t.name == *name && t.round == self.round);
+            if !fresh {
+                catalog.forget_tables()?;
+                let Some(again) = self.read(name, catalog)? else {
+                    let text = format!("table {} has gone", plain_table(name));
+                    return Err(DbError::new(DbErrorKind::Drift, text));
+                };
+                table = again;
+                continue;
+            }
+            let columns = self.new_columns(&resolved.missing);
+            if let Some(refusal) = self.refusal(&table, &resolved, &columns, evolved, catalog)? {
+                return Ok(Planned::Reject(refusal.into()));
+            }
+            let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
+            tracing::info!("adding to table {}: {}", plain_table(name), names.join(", "));
+            catalog.add_columns(&table, &columns)?;
+            catalog.forget_tables()?;
+            evolved = true;
+            let Some(again) = self.read(name, catalog)? else {
+                let text = format!("table {} has gone", plain_table(name));
+                return Err(DbError::new(DbErrorKind::Drift, text));
+            };
+            table = again;
+        };
+        self.finish(name, table, wanted, resolved, mode)
+    }
+
+    /// Why the missing columns are not added: the reason for each record, or for the task.
+    fn refusal(
+        &self,
+        table: &Table,
+        resolved: &Resolved,
+        columns: &[NewColumn],
+        evolved: bool,
+        catalog: &dyn Catalog,
+    ) -> DbResult<Option<String>> {
+        let shown = plain_table(&table.name);
+        let first = resolved.missing.first().and_then(|w| w.name.as_deref()).unwrap_or_default();
+        let sql: Vec<_> = columns
+            .iter()
+            .map(|column| format!("ADD COLUMN {}", column_sql(catalog, column)))
+            .collect();
+        let hint = format!("ALTER TABLE {shown} {}", sql.join(", "));
+        if resolved.missing.iter().any(|w| w.key) {
+            let text = format!("table {shown} has no column {first}, which the key needs");
+            return Err(DbError::new(DbErrorKind::Config, text).hint(hint));
+        }
+        let config = &self.settings.config;
+        let required = resolved
+            .missing
+            .iter()
+            .find(|w| w.schema.as_ref().is_some_and(|s| !s.is_optional() && s.default().is_none()));
+        let why = if table.is_view {
+            "views are not altered"
+        } else if !config.auto_evolve {
+            "auto.evolve is false"
+        } else if let (Some(field), crate::config::EvolveRequired::Fail) =
+            (required, config.auto_evolve_required)
+        {
+            let name = field.name.as_deref().unwrap_or_default();
+            return Ok(Some(format!(
+                "table {shown} has no column for the required field {name}, and \
+                 auto.evolve.required is fail; this would help: {hint}"
+            )));
+        } else if evolved {
+            "it is missing after it was added"
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(format!(
+            "table {shown} has no column for field {first}; {why}; this would help: {hint}"
+        )))
+    }
+
+    fn new_columns(&self, missing: &[Wanted]) -> Vec<NewColumn> {
+        let column = |wanted: &Wanted| NewColumn {
+            name: self.settings.rules.column(wanted.name.as_deref().unwrap_or_default()),
+            schema: wanted.schema.clone(),
+            // Rows that are there already have no value for it.
+            nullable: wanted
+                .schema
+                .as_ref()
+                .is_none_or(|s| s.is_optional() || s.default().is_none()),
+        };
+        missing.iter().map(column).collect()
+    }
+
+    fn finish(
+        &mut self,
+        name: &TableName,
+        table: Arc<Table>,
+        wanted: WantedRow,
+        resolved: Resolved,
+        mode: WriteMode,
+    ) -> DbResult<Planned> {
+        let Resolved { columns, ignored, .. } = resolved;
+        let has_values = columns.iter().any(|(_, wanted)| !wanted.key);
+        if mode == WriteMode::Update && !has_values {
+            return Ok(Planned::Skip("updates without a column to change"));
+        }
+        if columns.is_empty() {
+            let shown = plain_table(name);
+            let text = format!("no member of the record is a column of table {shown}");
+            return Ok(Planned::Reject(text.into()));
+        }
+        if mode == WriteMode::Upsert {
+            check_unique(&self.settings, &table, &columns)?;
+        }
+        let number = self.tables.iter().position(|t| t.name == *name).unwrap_or_default() as u32;
+        let plan = self.share(&table, &columns, mode);
+        let deletes = mode != WriteMode::Delete && wanted.marker.is_some();
+        let delete = deletes.then(|| {
+            let keys: Vec<_> = columns.iter().filter(|(_, w)| w.key).cloned().collect();
+            self.share(&table, &keys, WriteMode::Delete)
+        });
+        Ok(Planned::Write(Arc::new(Target {
+            plan,
+            delete,
+            marker: wanted.marker,
+            extras: wanted.extras,
+            table: number,
+            ignored,
+        })))
+    }
+
+    /// The plan with these columns, made if there is none yet.
+    fn share(
+        &mut self,
+        table: &Arc<Table>,
+        columns: &[(usize, Wanted)],
+        mode: WriteMode,
+    ) -> Arc<WritePlan> {
+        let known = self.shared.iter().find(|plan| {
+            plan.mode == mode
+                && Arc::ptr_eq(&plan.table, table)
+                && plan.columns.len() == columns.len()
+                && plan.columns.iter().zip(columns).all(|(a, (target, b))| {
+                    a.target == *target && a.source == b.source && a.schema == b.schema
+                })
+        });
+        if let Some(plan) = known {
+            return plan.clone();
+        }
+        let mut defaults = Rows::default();
+        let replace = self.settings.config.replace_null_with_default;
+        let plan_columns = columns.iter().map(|(target, wanted)| {
+            let default = wanted.schema.as_ref().filter(|_| replace).and_then(|s| s.default());
+            PlanColumn {
+                target: *target,
+                source: wanted.source.clone(),
+                schema: wanted.schema.clone(),
+                null_default: default.map(|value| defaults.put_value(value)),
+            }
+        });
+        let plan_columns = plan_columns.collect();
+        let keys = columns.iter().enumerate().filter(|(_, (_, w))| w.key).map(|(i, _)| i);
+        let plan = Arc::new(WritePlan {
+            id: NEXT_PLAN.fetch_add(1, Ordering::Relaxed),
+            table: table.clone(),
+            mode,
+            columns: plan_columns,
+            key: keys.collect(),
+            defaults,
+            skip_unchanged: self.settings.config.skip_unchanged,
+        });
+        self.shared.push(plan.clone());
+        plan
+    }
+}
+
+/// The table that would be created for a form of record.
+fn new_table(settings: &SinkSettings, name: &TableName, wanted: &WantedRow) -> NewTable {
+    let column_name = |wanted: &Wanted| match &wanted.name {
+        Some(name) => settings.rules.column(name),
+        None if wanted.key => String::new(),
+        None => settings.rules.column(crate::wanted::VALUE_COLUMN),
+    };
+    let columns = wanted.columns.iter().map(|wanted| NewColumn {
+        name: column_name(wanted),
+        schema: wanted.schema.clone(),
+        nullable: !wanted.key && wanted.schema.as_ref().is_none_or(|s| s.is_optional()),
+    });
+    let mode = settings.mode();
+    NewTable {
+        name: name.clone(),
+        columns: columns.collect(),
+        primary_key: wanted.columns.iter().filter(|w| w.key).map(column_name).collect(),
+        updates_expected: matches!(mode, WriteMode::Upsert | WriteMode::Update),
+    }
+}
+
+/// Upserts need a unique index on exactly the key's columns; without it every batch would fail.
+fn check_unique(
+    settings: &SinkSettings,
+    table: &Table,
+    columns: &[(usize, Wanted)],
+) -> DbResult<()> {
+    let key: Vec<usize> = columns.iter().filter(|(_, w)| w.key).map(|(t, _)| *t).collect();
+    let serves = |index: &Vec<usize>| {
+        index.len() == key.len() && key.iter().all(|column| index.contains(column))
+    };
+    if table.unique_keys.iter().any(serves) {
+        return Ok(());
+    }
+    let names: Vec<_> = key
+        .iter()
+        .filter_map(|column| table.columns.get(*column))
+        .map(|column| plain_name(&column.name))
+        .collect();
+    let (names, shown) = (names.join(", "), plain_table(&table.name));
+    let index = match settings.form.schemas {
+        true => String::new(),
+        // Where indexes must be named.
+        false => format!("{} ", plain_name(&format!("{}_key", table.name.name))),
+    };
+    let text = format!("table {shown} needs a unique index on ({names}) for insert.mode=upsert");
+    Err(DbError::new(DbErrorKind::Config, text)
+        .hint(format!("CREATE UNIQUE INDEX {index}ON {shown} ({names})")))
+}
