@@ -33,6 +33,8 @@ use std::time::Duration;
 const IN_FLIGHT_MAX: usize = 2;
 /// How long leftover answers are waited for before the connection is given up.
 const ABANDON_WAIT: Duration = Duration::from_secs(2);
+/// The same where the task has to stop.
+const STOP_WAIT: Duration = Duration::from_millis(200);
 /// A buffer that one huge transaction has grown is given back beyond this.
 const BUFFER_KEEP_BYTES: usize = 8 << 20;
 /// Plans whose statements and encoders are kept.
@@ -477,9 +479,10 @@ impl Database for PostgresDatabase {
     fn abandon(&mut self) {
         self.settled.clear();
         let mut interrupted = false;
+        let limit = if (self.cancel)() { STOP_WAIT } else { ABANDON_WAIT };
         while let Some(sent) = self.sent.front() {
             let Some(session) = &mut self.session else { break };
-            match session.finish_within(ABANDON_WAIT) {
+            match session.finish_within(limit) {
                 Ok(reply) => {
                     if reply.failure.is_some() {
                         session.statements.forget(&sent.parsed);
@@ -487,7 +490,7 @@ impl Database for PostgresDatabase {
                     self.sent.pop_front();
                 }
                 Err(PgError::Timeout(_)) if !interrupted => {
-                    session.interrupt(ABANDON_WAIT);
+                    session.interrupt(limit);
                     interrupted = true;
                 }
                 Err(_) => self.session = None,
