@@ -102,6 +102,10 @@ fn a_host_that_never_answers_costs_its_time_limit_and_no_more() {
     assert!(error.to_string().contains(&port.to_string()), "{error}");
     assert_eq!(error.classify(), Class::Connection);
     let config = ConnectConfig::parse(&format!("postgres://u@127.0.0.1:{port}/d")).unwrap();
+    let late = Connection::connect(&config, Wait::at_most(Duration::from_millis(100)));
+    let late = late.unwrap_err();
+    assert!(late.to_string().contains(&port.to_string()), "{late}");
+    assert_eq!(late.classify(), Class::Connection);
     let cancelled = Connection::connect(&config, Wait::forever().or_cancelled(&|| true));
     assert!(matches!(cancelled, Err(PgError::Cancelled)));
 }
