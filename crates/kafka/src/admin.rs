@@ -13,6 +13,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use data::TopicPartition;
+use rdkafka::TopicPartitionList;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic as NativeTopic, TopicReplication};
 use rdkafka::client::{ClientContext, DefaultClientContext};
 use rdkafka::config::RDKafkaLogLevel;
@@ -21,8 +22,8 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode as Code};
 
 use crate::consumer::Watermarks;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ffi::{AdminCall, AdminPending, Item};
-use crate::lists::{self, Position};
+use crate::ffi::AdminPending;
+use crate::lists::{self, Entry, Position};
 use crate::metadata::{self, Topic};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
@@ -77,6 +78,28 @@ pub struct TopicInfo {
 pub struct GroupInfo {
     pub state: String,
     pub members: usize,
+}
+
+/// The admin requests that the safe crate lacks.
+#[derive(Clone, Copy)]
+pub(crate) enum AdminCall<'a> {
+    DescribeTopics(&'a [&'a str]),
+    ListOffsets(&'a str),
+    AlterOffsets(&'a str, &'a TopicPartitionList),
+    DeleteOffsets(&'a str, &'a TopicPartitionList),
+}
+
+/// One topic or group of an admin answer.
+#[derive(Default)]
+pub(crate) struct Item {
+    pub(crate) name: String,
+    pub(crate) code: i32,
+    pub(crate) text: String,
+    /// A group's partitions, each with a code of its own: the one that tells of live members.
+    pub(crate) offsets: Vec<Entry>,
+    /// A topic's id, most significant half first; zero where the broker has none.
+    pub(crate) id: (u64, u64),
+    pub(crate) partitions: usize,
 }
 
 struct AdminContext(Reporter);

@@ -15,7 +15,11 @@ use std::time::Duration;
 use data::{TimestampType, TopicPartition};
 use rdkafka::TopicPartitionList;
 use rdkafka::client::NativeClient;
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka_sys as sys;
+
+use crate::admin::{AdminCall, Item};
+use crate::lists::Entry;
 
 /// A reference to a librdkafka queue; dropping the reference to a queue of our own discards it.
 pub(crate) struct Queue(NonNull<sys::rd_kafka_queue_t>);
@@ -229,15 +233,6 @@ pub(crate) fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) {
     unsafe { libc::poll(&mut entry, 1, millis) };
 }
 
-/// One entry of a topic-partition list as the library or a broker filled it in.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) tp: TopicPartition,
-    pub(crate) offset: i64,
-    pub(crate) metadata: String,
-    pub(crate) code: i32,
-}
-
 /// The entries of a list; metadata that is not UTF-8 is replaced, not refused.
 pub(crate) fn entries(list: &TopicPartitionList) -> Vec<Entry> {
     // SAFETY: the list is alive.
@@ -265,6 +260,21 @@ unsafe fn read_entries(list: *const sys::rd_kafka_topic_partition_list_t) -> Vec
     }
 }
 
+/// Commits; the outcome arrives as an event on the consumer's own queue. (The plain asynchronous
+/// commit reports its outcome to a callback only.)
+pub(crate) fn commit_async(client: &NativeClient, offsets: &TopicPartitionList) -> i32 {
+    match Queue::of_consumer(client) {
+        Some(queue) => commit_to(client, offsets, &queue),
+        None => sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__UNKNOWN_GROUP as i32,
+    }
+}
+
+fn commit_to(client: &NativeClient, offsets: &TopicPartitionList, queue: &Queue) -> i32 {
+    let (rk, list, queue) = (client.ptr(), offsets.ptr(), queue.0.as_ptr());
+    // SAFETY: client, list and queue are alive; the list is copied.
+    unsafe { sys::rd_kafka_commit_queue(rk, list, queue, None, ptr::null_mut()) as i32 }
+}
+
 /// Commits and waits for the coordinator's answer, at most `timeout`. Returns the overall code and
 /// the entries with their own codes; `None` when no answer came in time.
 pub(crate) fn commit(
@@ -273,25 +283,18 @@ pub(crate) fn commit(
     timeout: Duration,
 ) -> Option<(i32, Vec<Entry>)> {
     let queue = Queue::new(client);
-    // SAFETY: client, list and queue are alive; the event is destroyed after it was read.
+    let code = commit_to(client, offsets, &queue);
+    if code != 0 {
+        return Some((code, Vec::new()));
+    }
+    // SAFETY: the queue is alive; the event is destroyed after it was read.
     unsafe {
-        let code = sys::rd_kafka_commit_queue(
-            client.ptr(),
-            offsets.ptr(),
-            queue.0.as_ptr(),
-            None,
-            ptr::null_mut(),
-        ) as i32;
-        if code != 0 {
-            return Some((code, Vec::new()));
-        }
         let event = sys::rd_kafka_queue_poll(queue.0.as_ptr(), millis(timeout));
         if event.is_null() {
             return None;
         }
         let code = sys::rd_kafka_event_error(event) as i32;
-        let list = sys::rd_kafka_event_topic_partition_list(event);
-        let answer = (code, read_entries(list));
+        let answer = (code, read_entries(sys::rd_kafka_event_topic_partition_list(event)));
         sys::rd_kafka_event_destroy(event);
         Some(answer)
     }
@@ -310,30 +313,20 @@ pub(crate) fn mock_rebalance_delay(client: &NativeClient, delay_ms: i32) -> bool
     }
 }
 
+/// Destroys a consumer with a fatal error. The plain destructor waits for ever: it asks the group to
+/// close, which is refused after such an error, and then waits for it. The wrapper's own memory is
+/// leaked, since its destructor would do just that.
+pub(crate) fn destroy_after_fatal_error<C: ConsumerContext>(client: BaseConsumer<C>) {
+    let native = client.client().native_ptr();
+    // SAFETY: the client is owned and forgotten, so nobody uses or destroys it again.
+    unsafe {
+        sys::rd_kafka_destroy_flags(native, sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE as i32)
+    };
+    std::mem::forget(client);
+}
+
 fn millis(timeout: Duration) -> i32 {
     timeout.as_millis().min(i32::MAX as u128) as i32
-}
-
-/// The admin requests that the safe crate lacks.
-#[derive(Clone, Copy)]
-pub(crate) enum AdminCall<'a> {
-    DescribeTopics(&'a [&'a str]),
-    ListOffsets(&'a str),
-    AlterOffsets(&'a str, &'a TopicPartitionList),
-    DeleteOffsets(&'a str, &'a TopicPartitionList),
-}
-
-/// One topic or group of an admin answer.
-#[derive(Default)]
-pub(crate) struct Item {
-    pub(crate) name: String,
-    pub(crate) code: i32,
-    pub(crate) text: String,
-    /// A group's partitions, each with a code of its own: the one that tells of live members.
-    pub(crate) offsets: Vec<Entry>,
-    /// A topic's id, most significant half first; zero where the broker has none.
-    pub(crate) id: (u64, u64),
-    pub(crate) partitions: usize,
 }
 
 /// Sends an admin request for one group and destroys the objects made for it.

@@ -25,6 +25,15 @@ impl Position {
     }
 }
 
+/// One entry of a topic-partition list as the library or a broker filled it in.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) tp: TopicPartition,
+    pub(crate) offset: i64,
+    pub(crate) metadata: String,
+    pub(crate) code: i32,
+}
+
 pub(crate) fn partitions<'a>(
     list: impl IntoIterator<Item = &'a TopicPartition>,
 ) -> TopicPartitionList {

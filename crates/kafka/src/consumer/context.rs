@@ -14,7 +14,7 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use super::handle::{ClientHandle, commit_error};
 use super::seats::Seats;
-use super::{CommitOutcome, Rebalance};
+use super::{CommitOutcome, NoRebalance, Rebalance};
 use crate::error::{Error, Result};
 use crate::ffi::{self, Queue};
 use crate::lists::{self, Position};
@@ -63,10 +63,12 @@ impl SinkContext {
         self.reporter.explain(error)
     }
 
-    /// Tells the handler that partitions are gone without librdkafka having said so.
-    pub(super) fn drop_seats(&self, lost: bool) {
+    /// Tells the handler of partitions that are gone without librdkafka having said so, and lets go
+    /// of the handler.
+    pub(super) fn finish(&self, lost: bool) {
         let gone = self.seats().clear();
         self.tell_revoked(&gone, lost);
+        *lock(&self.handler) = Box::new(NoRebalance);
     }
 
     fn tell_revoked(&self, partitions: &[TopicPartition], lost: bool) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use data::TopicPartition;
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerGroupMetadata};
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerGroupMetadata};
 
 use super::context::SinkContext;
 use crate::error::{Error, Result};
@@ -81,9 +81,14 @@ impl ClientHandle {
 
     /// Hands the commit to librdkafka; the outcome arrives in `Polled::commits`.
     pub fn commit_async(&self, positions: &[Position]) -> Result<()> {
+        if positions.is_empty() {
+            return Ok(());
+        }
         let list = lists::with_metadata(positions)?;
-        let done = self.client()?.commit(&list, CommitMode::Async);
-        done.map_err(|e| Error::from_kafka(&e, "commit offsets"))
+        match ffi::commit_async(self.client()?.client().native_client(), &list) {
+            0 => Ok(()),
+            code => Err(commit_error(code)),
+        }
     }
 
     /// Commits and waits for the coordinator, at most `timeout`. `ErrorKind::TimedOut` leaves open

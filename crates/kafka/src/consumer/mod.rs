@@ -430,13 +430,9 @@ impl SinkConsumer {
     /// closes. For a task that is stopped, deleted or moved.
     pub fn leave(mut self) {
         if let Some(client) = self.client.clone() {
-            client.unsubscribe();
-            let deadline = Instant::now() + Duration::from_secs(5);
-            while client.assignment().is_ok_and(|list| list.count() > 0)
-                && Instant::now() < deadline
-                && client.client().fatal_error().is_none()
-            {
-                let _ = client.poll(Duration::from_millis(10));
+            if client.client().fatal_error().is_none() {
+                client.unsubscribe();
+                serve_until_unassigned(&client, Duration::from_secs(5));
             }
         }
         self.shut();
@@ -462,8 +458,8 @@ impl SinkConsumer {
             events.wake_on(None);
         }
         let fatal = client.client().fatal_error().is_some();
-        // Fails for a client with a fatal error, which then has nothing to say good-bye to.
-        if client.close_queue().is_ok() {
+        // After a fatal error the library refuses to close.
+        if !fatal && client.close_queue().is_ok() {
             let deadline = Instant::now() + Duration::from_secs(10);
             while !client.closed() && Instant::now() < deadline {
                 let _ = client.poll(Duration::from_millis(10));
@@ -472,13 +468,38 @@ impl SinkConsumer {
         if self.manual {
             context.seats().clear();
         }
-        context.drop_seats(fatal);
+        context.finish(fatal);
+        if client.client().fatal_error().is_some() {
+            destroy_after_fatal_error(client);
+        }
     }
+}
+
+/// Waits until no other thread is inside a call of the client any more, then destroys it.
+fn destroy_after_fatal_error(mut client: Arc<BaseConsumer<SinkContext>>) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < deadline {
+        match Arc::try_unwrap(client) {
+            Ok(client) => return ffi::destroy_after_fatal_error(client),
+            Err(shared) => client = shared,
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // The plain destructor would block whoever lets go last.
+    tracing::warn!(target: "kafka", "a fenced consumer is still in use and stays in memory");
+    std::mem::forget(client);
 }
 
 impl Drop for SinkConsumer {
     fn drop(&mut self) {
         self.shut();
+    }
+}
+
+fn serve_until_unassigned(client: &BaseConsumer<SinkContext>, timeout: Duration) {
+    let deadline = Instant::now() + timeout;
+    while client.assignment().is_ok_and(|list| list.count() > 0) && Instant::now() < deadline {
+        let _ = client.poll(Duration::from_millis(10));
     }
 }
 

@@ -10,7 +10,7 @@ use kafka::{
     SinkConsumer,
 };
 
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 64 << 20 };
 
 pub(crate) fn settings(bootstrap: &str, more: &[(&str, &str)]) -> ClientSettings {
