@@ -49,7 +49,10 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
     let mut open: Option<(usize, String)> = None;
     for (index, raw) in natural_lines(text.strip_prefix('\u{feff}').unwrap_or(text)).enumerate() {
         let content = raw.trim_start_matches(is_blank);
-        if open.is_none() && (content.is_empty() || content.starts_with(['#', '!'])) {
+        // As in Java, a line of nothing but a backslash does not begin anything yet.
+        let begun = open.as_ref().is_some_and(|(_, joined)| !joined.is_empty());
+        if !begun && (content.is_empty() || content.starts_with(['#', '!'])) {
+            open = None;
             continue;
         }
         let slashes = content.chars().rev().take_while(|c| *c == '\\').count();
@@ -181,6 +184,7 @@ mod tests {
         assert_eq!(pair("k=a,\\\n   b,\\\r\n\tc").1, "a,b,c");
         // A comment sign on a continuation line is part of the value; so is an even backslash.
         assert_eq!(pair("k=a\\\n#b").1, "a#b");
+        assert_eq!(pair("\\\n#c\nk=v"), ("k".to_owned(), "v".to_owned()));
         assert_eq!(pairs("k=a\\\\\nl=b").len(), 2);
         assert_eq!(pair("k=a\\").1, "a");
         assert_eq!(pair("k\\\n=v"), ("k".to_owned(), "v".to_owned()));
@@ -191,6 +195,23 @@ mod tests {
         assert_eq!(pair(r"k=\t\n\r\f\\\q\u00e9\uD83D\uDE00").1, "\t\n\r\u{c}\\q\u{e9}\u{1F600}");
         for text in [r"k=\u12", r"k=\u12g4", r"k=\uD83D", r"k=\uD83Dx", r"k=\uDE00"] {
             assert_eq!(parse(text).unwrap_err().line, 1, "{text}");
+        }
+    }
+
+    fn escape(text: &str) -> String {
+        text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_has_an_answer(text in "[\\x00-\\x7fé\u{1F600}]{0,40}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn what_is_escaped_comes_back(key in ".{1,10}", value in ".{0,20}") {
+            let props = parse(&format!("{} = {}", escape(&key), escape(&value))).unwrap();
+            proptest::prop_assert_eq!(props.get(&key), Some(value.as_str()));
         }
     }
 
