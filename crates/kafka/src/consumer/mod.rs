@@ -10,9 +10,11 @@
 //! - each assigned partition gets exactly one `revoked`, at the latest in `close` or `leave`;
 //! - librdkafka never commits, stores or resets an offset by itself.
 
+mod close;
 mod collect;
 mod context;
 mod handle;
+mod seating;
 mod seats;
 
 use std::sync::Arc;
@@ -26,7 +28,7 @@ pub use collect::PollLimits;
 pub use handle::{ClientHandle, GroupMetadata, Watermarks};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ffi::{self, MessageBuffer, Queue};
+use crate::ffi::{MessageBuffer, Queue};
 use crate::lists::{self, Position};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
@@ -285,107 +287,6 @@ impl SinkConsumer {
         }
     }
 
-    /// Starts a partition that `assigned` left out (or moves one that is seated, for example after
-    /// its position was out of range). False if the partition is not assigned any more.
-    pub fn seat(&mut self, tp: &TopicPartition, offset: i64) -> Result<bool> {
-        let client = self.client()?.clone();
-        let context = client.context();
-        let Some(before) = context.seats().get(tp) else { return Ok(false) };
-        let one = [(tp.clone(), offset)];
-        let list = lists::with_offsets([(tp, offset)])?;
-        let change = |e| Error::from_kafka(&e, &format!("start {tp} at {offset}"));
-        if !self.manual && context::is_cooperative(&client) {
-            if before.position.is_some() {
-                let old = lists::partitions([tp]);
-                client.incremental_unassign(&old).map_err(change)?;
-            }
-            context.seats().take(tp.clone(), Some(offset));
-            context.route(&client, &one);
-            client.incremental_assign(&list).map_err(change)?;
-            context.route(&client, &one);
-        } else {
-            context.route(&client, &one);
-            let seconds = Duration::from_secs(1);
-            let sought = client.seek_partitions(list, seconds).map_err(change);
-            let stuck = match &sought {
-                Ok(list) => ffi::entries(list).iter().any(|e| e.code != 0),
-                Err(_) => true,
-            };
-            context.seats().take(tp.clone(), Some(offset));
-            if stuck {
-                // Fetching has stopped (offset out of range) or not begun: assign all anew.
-                self.reassign(&client)?;
-            }
-            if before.position.is_none() {
-                client.resume(&lists::partitions([tp])).map_err(change)?;
-            }
-            context.route(&client, &one);
-        }
-        if before.paused { self.pause(std::slice::from_ref(tp)).map(|()| true) } else { Ok(true) }
-    }
-
-    /// Assigns everything at its position; for groups that cannot do so one by one.
-    fn reassign(&self, client: &BaseConsumer<SinkContext>) -> Result<()> {
-        let context = client.context();
-        let (seated, all, paused) = {
-            let seats = context.seats();
-            (seats.positions(), seats.all(), seats.paused())
-        };
-        let mut list = lists::with_offsets(seated.iter().map(|(tp, o)| (tp, *o)))?;
-        let waiting: Vec<_> =
-            all.into_iter().filter(|tp| !seated.iter().any(|(s, _)| s == tp)).collect();
-        for tp in &waiting {
-            let end = rdkafka::Offset::End;
-            let _ = list.add_partition_offset(&tp.topic, tp.partition, end);
-        }
-        let what = "assign partitions";
-        client.assign(&list).map_err(|e| Error::from_kafka(&e, what))?;
-        for group in [&waiting, &paused] {
-            if !group.is_empty() {
-                client
-                    .pause(&lists::partitions(group.iter()))
-                    .map_err(|e| Error::from_kafka(&e, what))?;
-            }
-        }
-        context.route(client, &seated);
-        Ok(())
-    }
-
-    /// Stops fetching these partitions. What librdkafka has queued of them is dropped and fetched
-    /// again later, so prefer polling less (`rows_max: 0`) for short waits.
-    pub fn pause(&self, partitions: &[TopicPartition]) -> Result<()> {
-        self.set_paused(partitions, true)
-    }
-
-    /// Goes on where the partition's last delivered record left off.
-    pub fn resume(&self, partitions: &[TopicPartition]) -> Result<()> {
-        self.set_paused(partitions, false)
-    }
-
-    fn set_paused(&self, partitions: &[TopicPartition], paused: bool) -> Result<()> {
-        let client = self.client()?;
-        let mut list = Vec::new();
-        {
-            let mut seats = client.context().seats();
-            for tp in partitions {
-                let Some(seat) = seats.get_mut(tp) else { continue };
-                let Some(position) = seat.position else { continue };
-                seat.paused = paused;
-                list.push((tp.clone(), position));
-            }
-        }
-        if list.is_empty() {
-            return Ok(());
-        }
-        let native = lists::partitions(list.iter().map(|(tp, _)| tp));
-        if paused {
-            client.pause(&native).map_err(|e| Error::from_kafka(&e, "pause"))?;
-            // The position that librdkafka would resume at may be one too far (see `seats`).
-            return context::seek(client, &list);
-        }
-        client.resume(&native).map_err(|e| Error::from_kafka(&e, "resume"))
-    }
-
     /// Offset of the next record of each seated partition.
     pub fn positions(&self) -> Vec<(TopicPartition, i64)> {
         self.client.as_ref().map_or_else(Vec::new, |c| c.context().seats().positions())
@@ -425,81 +326,11 @@ impl SinkConsumer {
     pub fn commit_sync(&self, positions: &[Position], timeout: Duration) -> Result<()> {
         self.handle.commit_sync(positions, timeout)
     }
-
-    /// Leaves the group at once, so that others take over without waiting for the session to end, and
-    /// closes. For a task that is stopped, deleted or moved.
-    pub fn leave(mut self) {
-        if let Some(client) = self.client.clone() {
-            if client.client().fatal_error().is_none() {
-                client.unsubscribe();
-                serve_until_unassigned(&client, Duration::from_secs(5));
-            }
-        }
-        self.shut();
-    }
-
-    /// Closes. A static member (`group.instance.id`) keeps its place in the group until its session
-    /// ends: for a task that is expected back.
-    pub fn close(mut self) {
-        self.shut();
-    }
-
-    fn shut(&mut self) {
-        let Some(client) = self.client.take() else { return };
-        let context = client.context();
-        let native = client.client().native_client();
-        for tp in context.seats().all() {
-            ffi::route(native, &tp, None);
-        }
-        if let Some(own) = context.own().take() {
-            own.wake_on(None);
-        }
-        if let Some(events) = self.events.take() {
-            events.wake_on(None);
-        }
-        let fatal = client.client().fatal_error().is_some();
-        // After a fatal error the library refuses to close.
-        if !fatal && client.close_queue().is_ok() {
-            let deadline = Instant::now() + Duration::from_secs(10);
-            while !client.closed() && Instant::now() < deadline {
-                let _ = client.poll(Duration::from_millis(10));
-            }
-        }
-        if self.manual {
-            context.seats().clear();
-        }
-        context.finish(fatal);
-        if client.client().fatal_error().is_some() {
-            destroy_after_fatal_error(client);
-        }
-    }
-}
-
-/// Waits until no other thread is inside a call of the client any more, then destroys it.
-fn destroy_after_fatal_error(mut client: Arc<BaseConsumer<SinkContext>>) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < deadline {
-        match Arc::try_unwrap(client) {
-            Ok(client) => return ffi::destroy_after_fatal_error(client),
-            Err(shared) => client = shared,
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    // The plain destructor would block whoever lets go last.
-    tracing::warn!(target: "kafka", "a fenced consumer is still in use and stays in memory");
-    std::mem::forget(client);
 }
 
 impl Drop for SinkConsumer {
     fn drop(&mut self) {
         self.shut();
-    }
-}
-
-fn serve_until_unassigned(client: &BaseConsumer<SinkContext>, timeout: Duration) {
-    let deadline = Instant::now() + timeout;
-    while client.assignment().is_ok_and(|list| list.count() > 0) && Instant::now() < deadline {
-        let _ = client.poll(Duration::from_millis(10));
     }
 }
 
