@@ -10,6 +10,10 @@ use data::{Batch, Cell, Reject, Rows, Span, Stage};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Cells a row that are reserved beforehand, so that a wide record does not cost the next batch
+/// memory it may not need.
+const CELLS_RESERVED_MAX: usize = 256;
+
 /// Why a record was refused.
 pub(crate) struct Rejection {
     pub(crate) message: String,
@@ -20,13 +24,14 @@ pub(crate) struct Rejection {
 }
 
 /// Gives each live record's bytes, with their place in the heap, to `read`, which appends the row.
-/// A Kafka null is a null without a schema.
+/// A Kafka null is a null without a schema. `cells_per_row` is what a row is expected to need.
 pub(crate) fn decode_batch(
     side: Side,
     batch: &mut Batch,
+    cells_per_row: usize,
     mut read: impl FnMut(&[u8], Span, &mut Rows) -> Result<(), Rejection>,
 ) {
-    decode_batch_with_nulls(side, batch, |record, rows| match record {
+    walk(side, batch, cells_per_row, |record, rows| match record {
         Some((bytes, base)) => read(bytes, base, rows),
         None => {
             rows.push(None, Cell::Null);
@@ -39,11 +44,20 @@ pub(crate) fn decode_batch(
 pub(crate) fn decode_batch_with_nulls(
     side: Side,
     batch: &mut Batch,
+    read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
+) {
+    walk(side, batch, 0, read);
+}
+
+fn walk(
+    side: Side,
+    batch: &mut Batch,
+    cells_per_row: usize,
     mut read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
 ) {
     let raw = Arc::clone(&batch.raw);
     let mut rows = Rows::over(Arc::clone(raw.arena()));
-    rows.reserve(raw.len(), 0);
+    rows.reserve(raw.len(), raw.len().saturating_mul(cells_per_row.min(CELLS_RESERVED_MAX)));
     for (row, record) in raw.records().iter().enumerate() {
         if !batch.alive.is_alive(row) {
             push_dead(&mut rows);

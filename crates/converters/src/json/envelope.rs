@@ -11,8 +11,9 @@
 
 use super::fault::Fault;
 use super::plan::Plan;
-use super::scan::{Kind, Scanner, unescape};
+use super::scan::{Kind, Scanner};
 use super::schema_read::read_schema;
+use super::strings::unescape;
 use data::Schema;
 use std::collections::HashMap;
 use std::ops::Range;

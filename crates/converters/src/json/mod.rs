@@ -18,6 +18,8 @@ mod read;
 mod repair;
 mod scan;
 mod schema_read;
+mod strings;
+mod token;
 mod write;
 
 use crate::batch::decode_batch;
@@ -55,6 +57,8 @@ struct JsonConverter {
     shape: Shape,
     scratch: Scratch,
     heads: Heads,
+    /// In the batch before, so that the next one's vector need not grow.
+    cells_per_row: usize,
 }
 
 impl JsonConverter {
@@ -74,6 +78,7 @@ impl JsonConverter {
             shape: Shape::default(),
             scratch: Scratch::default(),
             heads: Heads::default(),
+            cells_per_row: 0,
             options,
         })
     }
@@ -172,7 +177,7 @@ impl Converter for JsonConverter {
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
-        decode_batch(side, batch, |record, base, rows| {
+        decode_batch(side, batch, self.cells_per_row, |record, base, rows| {
             let mark = rows.cell_mark();
             self.record(record, base, rows).map_err(|fault| {
                 rows.truncate_cells(mark);
@@ -180,6 +185,8 @@ impl Converter for JsonConverter {
                 fault.reject()
             })
         });
+        let rows = if side == Side::Key { &batch.keys } else { &batch.values };
+        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
     }
 
     fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {

@@ -1,12 +1,13 @@
-//! From a scanned number to integers, floats and decimals.
+//! Numbers: the scanner's way through them, and from their digits to integers, floats and decimals.
 //!
-//! Place in the data path: right after the scanner; the digits were read already, so the common
+//! Place in the data path: digits are read while they are scanned, eight at a time, so the common
 //! sizes cost a multiplication. Everything else goes through the exact text.
 //!
 //! Invariant: nothing is rounded or cut in silence where the target is exact: a fraction is never
 //! dropped, an integer never wraps, a decimal keeps every digit.
 
-use super::scan::Number;
+use super::fault::Fault;
+use super::scan::Scanner;
 use num_bigint::BigInt;
 use std::str;
 
@@ -18,8 +19,135 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
+/// Characters in one number.
+const NUMBER_MAX: usize = 1000;
+
+/// A number whose digits were read on the way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    /// The first byte after superfluous leading zeros; the sign, if any, is before those.
+    pub(super) digits_start: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) negative: bool,
+    /// All digits as one integer; only meaningful up to 19 `digits`.
+    pub(super) mantissa: u64,
+    /// Digits that count, leading zeros left out.
+    pub(super) digits: usize,
+    /// Digits after the point.
+    pub(super) fraction: usize,
+    pub(super) has_point: bool,
+    pub(super) has_exponent: bool,
+}
+
+impl Scanner<'_> {
+    /// Passes a number and reads its digits.
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<Number, Fault> {
+        let start = self.pos;
+        let negative = self.eat(b'-');
+        let first = self.pos;
+        let mut mantissa: u64 = 0;
+        while self.peek() == Some(b'0') {
+            self.pos += 1;
+        }
+        let zeros = self.pos - first;
+        let digits = self.digits(&mut mantissa);
+        if zeros + digits == 0 {
+            return Err(self.expected("a digit"));
+        }
+        // The last of the leading zeros stays where no other digit precedes the point.
+        let superfluous = if digits == 0 { zeros - 1 } else { zeros };
+        self.lenient |= superfluous > 0;
+        let mut number = Number {
+            digits_start: first + superfluous,
+            start,
+            end: self.pos,
+            negative,
+            mantissa,
+            digits,
+            fraction: 0,
+            has_point: false,
+            has_exponent: false,
+        };
+        if let Some(b'.' | b'e' | b'E') = self.peek() {
+            self.number_rest(&mut number)?;
+        }
+        if self.pos - start > NUMBER_MAX {
+            return Err(Fault::syntax("a number of more than 1000 characters", start));
+        }
+        Ok(number)
+    }
+
+    /// The fraction and the exponent.
+    #[inline]
+    fn number_rest(&mut self, number: &mut Number) -> Result<(), Fault> {
+        if self.eat(b'.') {
+            let point = self.pos;
+            while number.digits == 0 && self.peek() == Some(b'0') {
+                self.pos += 1;
+            }
+            number.digits += self.digits(&mut number.mantissa);
+            number.fraction = self.pos - point;
+            number.has_point = true;
+            if number.fraction == 0 {
+                return Err(self.expected("a digit"));
+            }
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.pos += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.pos += 1;
+            }
+            number.has_exponent = true;
+            if self.digits(&mut 0) == 0 {
+                return Err(self.expected("a digit"));
+            }
+        }
+        number.end = self.pos;
+        Ok(())
+    }
+
+    /// Passes digits, appends them to the mantissa and counts them.
+    #[inline]
+    fn digits(&mut self, mantissa: &mut u64) -> usize {
+        let start = self.pos;
+        while let Some(chunk) = self.bytes.get(self.pos..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
+            // The high bit of each byte that is no digit; the lowest mark is exact.
+            let marks = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+            let count = marks.trailing_zeros() / 8;
+            let Some(shift) = 64_u32.checked_sub(count * 8).filter(|shift| *shift < 64) else {
+                return self.pos - start;
+            };
+            let power = POWERS_OF_TEN.get(count as usize).copied().unwrap_or(1);
+            *mantissa = mantissa.wrapping_mul(power).wrapping_add(eight_digits(word << shift));
+            self.pos += count as usize;
+            if count < 8 {
+                return self.pos - start;
+            }
+        }
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            *mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.pos += 1;
+        }
+        self.pos - start
+    }
+}
+
+const POWERS_OF_TEN: [u64; 9] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number of eight digits, one a byte, the first in the lowest byte.
+#[inline]
+fn eight_digits(word: u64) -> u64 {
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff
+}
+
 impl Number {
-    pub(super) fn is_integral(&self) -> bool {
+    fn is_integral(&self) -> bool {
         !self.has_point && !self.has_exponent
     }
 
@@ -133,7 +261,6 @@ pub(crate) fn shortest(bytes: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::Scanner;
     use super::*;
 
     fn number(text: &str) -> Number {
@@ -202,5 +329,32 @@ mod tests {
         let long = "79228162514264337593543950335.12345678";
         assert_eq!(read(long, Some(8)), Some((long.replace('.', ""), 8)));
         assert_eq!(read(long, Some(2)), None);
+    }
+
+    #[test]
+    fn numbers_carry_their_digits() {
+        let number = |text: &str| Scanner::new(text.as_bytes(), 0).number().unwrap();
+        let n = number("-0012.50");
+        assert_eq!((n.mantissa, n.digits, n.fraction, n.negative), (1250, 4, 2, true));
+        assert_eq!((n.digits_start, n.end), (3, 8));
+        assert_eq!(number("00").digits_start, 1);
+        assert_eq!(number("0.001").digits, 1);
+        assert_eq!(number("100.00").digits, 5);
+        assert!(Scanner::new("1".repeat(1001).as_bytes(), 0).number().is_err());
+    }
+
+    #[test]
+    fn digits_are_read_at_every_length_and_place() {
+        let digits = "12345678901234567890123456789";
+        for len in 1..=digits.len() {
+            for tail in ["", ",", " ", "}", ":;<=>?@ABC", "//......", "\u{80}\u{80}\u{80}\u{80}"] {
+                let text = format!("{}{tail}", &digits[..len]);
+                let n = Scanner::new(text.as_bytes(), 0).number().unwrap();
+                assert_eq!((n.end, n.digits), (len, len), "{text}");
+                if len <= 19 {
+                    assert_eq!(n.mantissa.to_string(), digits[..len]);
+                }
+            }
+        }
     }
 }

@@ -44,8 +44,7 @@ pub(super) fn config_def() -> ConfigDef {
             "true",
             Importance::High,
             "Enable Schemas",
-            "Whether messages carry their schema: an object of the members schema and payload. \
-             Without, a message is the value alone.",
+            "Whether a message is an object of schema and payload; if not, it is the value alone.",
         ),
     ));
     def.define(group(

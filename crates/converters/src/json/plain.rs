@@ -6,9 +6,11 @@
 //! of repeated members wins.
 
 use super::fault::Fault;
+use super::number::Number;
 use super::read::{Reader, raw};
 use super::repair::repair;
 use super::scan::Kind;
+use super::token::Token;
 use data::{Cell, Span, Width};
 
 /// Names a producer has been seen to write, in order. A record whose names are found in it one
@@ -16,7 +18,7 @@ use data::{Cell, Span, Width};
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     /// Each name as it stands in a record: quoted, with its colon.
-    tokens: Vec<Box<[u8]>>,
+    tokens: Vec<Token>,
 }
 
 /// Names a shape may hold; beyond it starts anew.
@@ -27,9 +29,9 @@ impl Shape {
         if self.tokens.len() >= SHAPE_MAX {
             self.tokens.clear();
         }
-        let token = [b"\"", name, b"\":"].concat();
-        if !self.tokens.iter().any(|known| **known == *token) {
-            self.tokens.push(token.into());
+        let token = Token::new(&[b"\"", name, b"\":"].concat());
+        if !self.tokens.contains(&token) {
+            self.tokens.push(token);
         }
     }
 }
@@ -53,7 +55,7 @@ impl Reader<'_> {
         while more {
             let ahead = shape.tokens.iter().enumerate().skip(expected);
             let at = self.scan.pos();
-            let known = ahead.into_iter().find(|(_, token)| self.scan.eat_all(token));
+            let known = ahead.into_iter().find(|(_, token)| self.scan.eat_token(token));
             let key = match known {
                 Some((index, token)) => {
                     expected = index + 1;
@@ -108,7 +110,7 @@ impl Reader<'_> {
     }
 
     /// A number's text, without superfluous zeros in front.
-    fn digits(&mut self, number: &super::scan::Number) -> Span {
+    fn digits(&mut self, number: &Number) -> Span {
         let from = number.digits_start;
         let len = (number.end - from) as u32;
         if number.negative && from > number.start + 1 {

@@ -8,6 +8,7 @@
 
 use super::fault::Fault;
 use super::scan::Kind;
+use super::token::Token;
 use data::{DATE, DECIMAL, Logical, Schema, TIME, TIMESTAMP, Type, Width};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ pub(super) struct Fields {
 #[derive(Debug)]
 pub(super) struct FieldPlan {
     /// The member's name as it usually comes: quoted, with its colon.
-    pub(super) token: Box<[u8]>,
+    pub(super) token: Token,
     pub(super) plan: Plan,
 }
 
@@ -183,7 +184,7 @@ impl Fields {
             data::write_json_string(&field.name, &mut token);
             token.push(b':');
             let plan = Plan::new(&field.schema, levels)?;
-            fields.list.push(FieldPlan { token: token.into(), plan });
+            fields.list.push(FieldPlan { token: Token::new(&token), plan });
             fields.by_name.insert(field.name.as_bytes().into(), index);
         }
         Ok(fields)

@@ -8,8 +8,10 @@
 //! last of repeated members wins; a fault leaves cells behind, which the caller cuts off.
 
 use super::fault::Fault;
+use super::number::Number;
 use super::plan::{Fields, Plan, Read};
-use super::scan::{Kind, Scanner, Text, unescape};
+use super::scan::{Kind, Scanner};
+use super::strings::{Text, unescape};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
@@ -89,7 +91,7 @@ impl Reader<'_> {
         }
     }
 
-    fn odd_integer(&self, plan: &Plan, number: &super::scan::Number) -> Result<i64, Fault> {
+    fn odd_integer(&self, plan: &Plan, number: &Number) -> Result<i64, Fault> {
         number
             .exact_integer(self.scan.bytes())
             .ok_or_else(|| plan.unfit("the number is out of range or has a fraction"))
@@ -174,7 +176,7 @@ impl Reader<'_> {
         self.depth += 1;
         while more {
             let index = match fields.list.get(expected) {
-                Some(field) if self.scan.eat_all(&field.token) => Some(expected),
+                Some(field) if self.scan.eat_token(&field.token) => Some(expected),
                 _ => self.find(fields)?,
             };
             self.scan.blank();

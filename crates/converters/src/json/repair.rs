@@ -2,7 +2,8 @@
 //!
 //! Off the hot path: only texts in which the scanner met one of these come here.
 
-use super::scan::{Scanner, unescape_unit};
+use super::scan::Scanner;
+use super::strings::unescape_unit;
 
 /// Appends the strict form of a text that the scanner has passed.
 pub(super) fn repair(text: &[u8], out: &mut Vec<u8>) {

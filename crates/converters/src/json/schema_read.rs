@@ -8,7 +8,8 @@
 use super::fault::Fault;
 use super::plan::{LEVELS_MAX, Plan, too_deep};
 use super::read::{Reader, Scratch, raw};
-use super::scan::{Kind, Scanner, Text, unescape};
+use super::scan::{Kind, Scanner};
+use super::strings::{Text, unescape};
 use data::{Cell, Rows, Schema, SchemaBuilder, Type, Value};
 use std::sync::Arc;
 
