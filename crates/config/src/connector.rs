@@ -6,7 +6,8 @@
 use crate::error::ConfigError;
 use crate::regexes::compile_full_match;
 use crate::validator::Validator;
-use crate::{Config, config_enum};
+use crate::value::{Type, Value};
+use crate::{Config, ConfigValue, config_enum};
 
 config_enum! {
     /// What happens when a secret that the configuration refers to changes.
@@ -195,6 +196,30 @@ pub struct SinkConnectorConfig {
 
 fn check_sink(config: &SinkConnectorConfig) -> Vec<ConfigError> {
     sink_rules(&config.topics, &config.topics_regex, &config.dead_letter_topic)
+}
+
+/// Checks a sink's configuration key by key: the definition, the rules between keys, and explicit
+/// nulls. The look-up answers `None` for an absent key and `Some(None)` for a null.
+pub fn validate_sink<'a>(entry: impl Fn(&str) -> Option<Option<&'a str>>) -> Vec<ConfigValue> {
+    let def = SinkConnectorConfig::def();
+    let mut values = def.validate_with(&entry);
+    let text = |key: &str| entry(key).flatten().unwrap_or_default();
+    let topics = match Value::parse(Type::List, text("topics")) {
+        Ok(Value::List(topics)) => topics,
+        _ => Vec::new(),
+    };
+    let dead_letters = text("errors.deadletterqueue.topic.name");
+    let mut faults = sink_rules(&topics, text("topics.regex"), dead_letters);
+    let nulls = def.keys().filter(|key| entry(&key.name) == Some(None));
+    faults.extend(nulls.map(|key| {
+        ConfigError::new(&key.name, "Null value can not be supplied as the configuration value.")
+    }));
+    for fault in faults {
+        if let Some(value) = values.iter_mut().find(|value| value.name == fault.key) {
+            value.errors.push(fault.message);
+        }
+    }
+    values
 }
 
 /// The rules between the keys of a sink: exactly one way to name topics, and never the dead letter

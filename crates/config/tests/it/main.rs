@@ -7,4 +7,5 @@
 
 mod definitions;
 mod derived;
+mod sinks;
 mod variables;
