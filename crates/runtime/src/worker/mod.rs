@@ -13,6 +13,8 @@ use api::{Error, SinkConnector};
 use config::providers::{Providers, Resolved, put_references_back};
 use config::worker::WorkerConfig;
 use config::{Config, ConfigErrors, Props};
+use kafka::settings::ClientKind;
+use std::time::Duration;
 
 /// Key of the worker file: the worker's tasks assign all partitions to themselves instead of joining
 /// a consumer group. For one worker alone, on brokers without group support.
@@ -53,6 +55,34 @@ impl Worker {
         let tasks_max = resolved.props.get("tasks.max").and_then(|n| n.trim().parse().ok());
         let tasks = connector.task_configs(&resolved.props, tasks_max.unwrap_or(1))?;
         Ok(tasks.iter().map(|task| put_references_back(raw, &resolved, task)).collect())
+    }
+
+    /// Checks the Kafka settings of the worker alone; gives what is worth saying about them.
+    ///
+    /// # Errors
+    /// Every wrong setting.
+    pub fn check_clients(&self) -> Result<Vec<String>, ConfigErrors> {
+        let none = Props::new();
+        let mut notices = Vec::new();
+        for kind in [ClientKind::Consumer, ClientKind::Producer, ClientKind::Admin] {
+            let settings = self.client(kind, &none)?;
+            notices.extend(settings.notices.iter().map(ToString::to_string));
+        }
+        notices.sort();
+        notices.dedup();
+        Ok(notices)
+    }
+
+    /// Waits until a broker has told the cluster's id; `None` if the settings cannot work.
+    pub fn wait_for_cluster_id(&self) -> Option<String> {
+        const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+        let settings = self.client(ClientKind::Admin, &Props::new()).ok()?;
+        let admin = kafka::Admin::new(&settings.librdkafka).ok()?;
+        loop {
+            if let Some(id) = admin.cluster_id(ASK_TIMEOUT) {
+                return Some(id);
+            }
+        }
     }
 
     fn resolve(&self, raw: &Props) -> Result<Resolved, Error> {
