@@ -76,9 +76,10 @@ fn unnamed(table: &Table, wanted: &WantedRow, found: &mut Resolved) -> Result<()
                 }
             }
         } else {
-            match free(table, found).as_slice() {
-                [column] => *column,
-                free => {
+            let usual = table.column(crate::wanted::VALUE_COLUMN);
+            match (usual, free(table, found).as_slice()) {
+                (Some(column), _) | (None, &[column]) => column,
+                (None, free) => {
                     return Err(format!(
                         "the record's value is no object, and table {shown} has {} columns for \
                          it: set string.output.value.column.name",
