@@ -42,7 +42,7 @@ pub(super) struct Number {
 
 impl Scanner<'_> {
     /// Passes a number and reads its digits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Result<Number, Fault> {
         let start = self.pos;
         let negative = self.eat(b'-');
@@ -80,7 +80,7 @@ impl Scanner<'_> {
     }
 
     /// The fraction and the exponent.
-    #[inline]
+    #[inline(always)]
     fn number_rest(&mut self, number: &mut Number) -> Result<(), Fault> {
         if self.eat(b'.') {
             let point = self.pos;

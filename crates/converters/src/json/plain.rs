@@ -71,11 +71,8 @@ impl Reader<'_> {
                 }
             };
             self.scan.blank();
-            let value = match self.scan.peek() {
-                Some(b'{' | b'[') => self.json()?,
-                _ => self.plain_scalar()?,
-            };
-            self.scratch.cells.extend([Cell::Text(key), value]);
+            self.scratch.cells.push(Cell::Text(key));
+            self.plain_member()?;
             more = self.scan.more(b'}')?;
         }
         self.depth -= 1;
@@ -87,6 +84,37 @@ impl Reader<'_> {
         Ok(Cell::Map(span))
     }
 
+    /// Reads a member's value onto the scratch cells; the usual kinds go there at once, as a
+    /// struct's fields do.
+    #[inline]
+    fn plain_member(&mut self) -> Result<(), Fault> {
+        match self.scan.peek() {
+            Some(b'"') => {
+                let span = self.string()?;
+                self.scratch.cells.push(Cell::Text(span));
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                let number = self.scan.number()?;
+                match number.integer() {
+                    Some(value) => self.scratch.cells.push(Cell::Int(value, Width::W64)),
+                    None => {
+                        let span = self.digits(&number);
+                        self.scratch.cells.push(Cell::Number(span));
+                    }
+                }
+            }
+            Some(b'{' | b'[') => {
+                let cell = self.json()?;
+                self.scratch.cells.push(cell);
+            }
+            _ => {
+                let cell = self.plain_scalar()?;
+                self.scratch.cells.push(cell);
+            }
+        }
+        Ok(())
+    }
+
     fn plain_scalar(&mut self) -> Result<Cell, Fault> {
         Ok(match self.scan.kind()? {
             Kind::Null => {
@@ -94,10 +122,7 @@ impl Reader<'_> {
                 Cell::Null
             }
             Kind::Boolean => Cell::Bool(self.scan.boolean()?),
-            Kind::String => {
-                let text = self.scan.string()?;
-                Cell::Text(self.text(text))
-            }
+            Kind::String => Cell::Text(self.string()?),
             Kind::Number => {
                 let number = self.scan.number()?;
                 match number.integer() {

@@ -60,27 +60,13 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// Reads the value that begins here.
     pub(super) fn value(&mut self, plan: &Plan) -> Result<Cell, Fault> {
-        let first = self.scan.peek();
-        match (&plan.read, first) {
+        match (&plan.read, self.scan.peek()) {
             (Read::Integer { min, max, width }, Some(b'-' | b'0'..=b'9')) => {
-                let number = self.scan.number()?;
-                let value = match number.integer() {
-                    Some(value) => value,
-                    None => self.odd_integer(plan, &number)?,
-                };
-                if value < *min || value > *max {
-                    return Err(plan.unfit("the number is out of range"));
-                }
+                let value = self.integer(plan, *min, *max)?;
                 Ok(Cell::Int(value, *width))
             }
-            (Read::Text, Some(b'"')) => {
-                let text = self.scan.string()?;
-                Ok(Cell::Text(self.text(text)))
-            }
-            (Read::Float64, Some(b'-' | b'0'..=b'9')) => {
-                let value = self.scan.number()?.double(self.scan.bytes());
-                value.map(Cell::Float).ok_or_else(|| plan.unfit("the number is out of range"))
-            }
+            (Read::Text, Some(b'"')) => self.string().map(Cell::Text),
+            (Read::Float64, Some(b'-' | b'0'..=b'9')) => self.double(plan).map(Cell::Float),
             (Read::Boolean, Some(b't' | b'f')) => self.scan.boolean().map(Cell::Bool),
             (Read::Struct(fields), Some(b'{')) => self.structure(fields, &plan.schema),
             (_, Some(b'n')) => {
@@ -91,10 +77,65 @@ impl Reader<'_> {
         }
     }
 
+    /// The same into its place. The usual kinds are written there at once: a cell that is passed
+    /// through a result is put together in memory and read back before its parts have arrived.
+    #[inline]
+    fn field(&mut self, plan: &Plan, cells: Span, index: usize) -> Result<(), Fault> {
+        match (&plan.read, self.scan.peek()) {
+            (Read::Integer { min, max, width }, Some(b'-' | b'0'..=b'9')) => {
+                let value = self.integer(plan, *min, *max)?;
+                self.rows.set(cells, index, Cell::Int(value, *width));
+            }
+            (Read::Text, Some(b'"')) => {
+                let span = self.string()?;
+                self.rows.set(cells, index, Cell::Text(span));
+            }
+            (Read::Float64, Some(b'-' | b'0'..=b'9')) => {
+                let value = self.double(plan)?;
+                self.rows.set(cells, index, Cell::Float(value));
+            }
+            (Read::Boolean, Some(b't' | b'f')) => {
+                let value = self.scan.boolean()?;
+                self.rows.set(cells, index, Cell::Bool(value));
+            }
+            _ => {
+                let cell = self.value(plan)?;
+                self.rows.set(cells, index, cell);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn integer(&mut self, plan: &Plan, min: i64, max: i64) -> Result<i64, Fault> {
+        let number = self.scan.number()?;
+        let value = match number.integer() {
+            Some(value) => value,
+            None => self.odd_integer(plan, &number)?,
+        };
+        if value < min || value > max {
+            return Err(plan.unfit("the number is out of range"));
+        }
+        Ok(value)
+    }
+
+    #[cold]
     fn odd_integer(&self, plan: &Plan, number: &Number) -> Result<i64, Fault> {
         number
             .exact_integer(self.scan.bytes())
             .ok_or_else(|| plan.unfit("the number is out of range or has a fraction"))
+    }
+
+    #[inline]
+    fn double(&mut self, plan: &Plan) -> Result<f64, Fault> {
+        let value = self.scan.number()?.double(self.scan.bytes());
+        value.ok_or_else(|| plan.unfit("the number is out of range"))
+    }
+
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<Span, Fault> {
+        let text = self.scan.string()?;
+        Ok(self.text(text))
     }
 
     /// The kinds that are less common, and everything that does not fit.
@@ -185,9 +226,9 @@ impl Reader<'_> {
                 more = self.scan.more(b'}')?;
                 continue;
             };
-            let cell = self.value(&field.plan);
-            let cell = cell.map_err(|fault| fault.within(Fields::name(schema, index)))?;
-            self.rows.set(cells, index, cell);
+            if let Err(fault) = self.field(&field.plan, cells, index) {
+                return Err(fault.within(Fields::name(schema, index)));
+            }
             expected = index + 1;
             if index == next && tracked.is_none() {
                 next += 1;

@@ -32,7 +32,7 @@ fn special(word: u64) -> u64 {
 
 impl Scanner<'_> {
     /// Passes a string, from its first quote to its last.
-    #[inline]
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Result<Text, Fault> {
         if !self.eat(b'"') {
             return Err(self.expected("a string"));
@@ -61,6 +61,7 @@ impl Scanner<'_> {
     }
 
     /// The rest of a string that is not plain ASCII up to its closing quote, or is near the end.
+    #[inline(never)]
     fn string_rest(&mut self, start: usize, mut high: bool) -> Result<Text, Fault> {
         let mut escaped = false;
         loop {
