@@ -181,8 +181,7 @@ fn a_held_lock_is_waited_for_read_late_and_can_be_given_up() {
     assert_eq!(error.kind, DbErrorKind::Concurrency);
 
     let mut stopped = file.database();
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = stop.clone();
+    let seen = AtomicBool::new(false);
     stopped.set_cancel(Arc::new(move || seen.swap(true, Ordering::SeqCst)));
     assert_eq!(stopped.positions(&[tp(0)]).unwrap_err().kind, DbErrorKind::Cancelled);
 

@@ -45,21 +45,23 @@ fn run(
 fn one(declared: &str, schema: Option<&Arc<Schema>>, value: &Value) -> Result<Vec<String>, String> {
     let file = File::new(&format!("CREATE TABLE t(c {declared})"));
     let mut database = file.database();
-    let mut batch = batch(0, 0, schema, std::slice::from_ref(value));
+    let batch = batch(0, 0, schema, std::slice::from_ref(value));
     let wrapper = Arc::new(
-        SchemaBuilder::structure().field("c", Arc::new(Schema::new(Type::String))).build().unwrap(),
+        SchemaBuilder::structure()
+            .field("c", Arc::new(Schema::new(Type::String)))
+            .build()
+            .expect("a good schema"),
     );
     let mut plan = plan(&mut database, "t", &wrapper, WriteMode::Insert, &[]);
     plan.columns[0].source = Source::ValueRoot;
     plan.columns[0].schema = schema.cloned();
-    batch.rejects.clear();
     match store(&mut database, plan, batch) {
         Ok(()) => Ok(file.rows("SELECT typeof(c), c FROM t")),
         Err(error) => {
             assert_eq!(error.kind, DbErrorKind::Data, "{error}");
             assert_eq!(error.location, Some(RowLocation { write: 0, row: 0 }));
             assert_eq!(error.column.as_deref(), Some("c"));
-            Err(error.sqlstate.unwrap())
+            Err(error.sqlstate.expect("a state for each data error"))
         }
     }
 }
