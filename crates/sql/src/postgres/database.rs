@@ -10,19 +10,18 @@
 //!   statements of the failed pipeline are made again;
 //! - behind a transaction pooler no statement has a name and no setting outlives a transaction.
 
-use super::building::{Building, Step};
-use super::catalog::{self, PgTable};
-use super::queue::{Sent, copy_is_refused};
+use super::catalog::PgTable;
+use super::queue::Sent;
 use super::session::{Cancel, Session};
 use super::settings::PgSettings;
 use super::value::ValueSettings;
-use super::wire::{Failure, PgError, Pipeline, Reply};
-use super::write::{self, PlanState};
+use super::wire::{PgError, Pipeline};
+use super::write::PlanState;
 use super::{advance, ddl, dead_letters, store};
 use crate::config::{DatabaseSettings, Pooler};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind, DbResult, Position};
 use crate::table::{NewColumn, NewTable, Table, TableName};
-use crate::write::{Transaction, WritePlan};
+use crate::write::Transaction;
 use api::{DeadLetter, Seat, StartResolver};
 use data::TopicPartition;
 use std::collections::{HashMap, VecDeque};
@@ -37,31 +36,29 @@ const ABANDON_WAIT: Duration = Duration::from_secs(2);
 const STOP_WAIT: Duration = Duration::from_millis(200);
 /// A buffer that one huge transaction has grown is given back beyond this.
 const BUFFER_KEEP_BYTES: usize = 8 << 20;
-/// Plans whose statements and encoders are kept.
-const PLANS_MAX: usize = 1024;
 
 /// A PostgreSQL database as a destination.
 pub struct PostgresDatabase {
-    settings: PgSettings,
-    values: Arc<ValueSettings>,
-    session: Option<Session>,
+    pub(super) settings: PgSettings,
+    pub(super) values: Arc<ValueSettings>,
+    pub(super) session: Option<Session>,
     /// Statements may have names: there is no transaction pooler in between.
-    named: bool,
-    tables: HashMap<TableName, Arc<PgTable>>,
-    plans: HashMap<u64, PlanState>,
+    pub(super) named: bool,
+    pub(super) tables: HashMap<TableName, Arc<PgTable>>,
+    pub(super) plans: HashMap<u64, PlanState>,
     /// Sent, and not answered yet.
-    sent: VecDeque<Sent>,
+    pub(super) sent: VecDeque<Sent>,
     /// Outcomes that were read before they were asked for.
-    settled: VecDeque<DbResult<()>>,
+    pub(super) settled: VecDeque<DbResult<()>>,
     /// Something has failed since the last `abandon`: what is behind it fails for no reason of its
     /// own.
-    failed: bool,
-    advance_sql: Arc<str>,
-    dead_letters_sql: Arc<str>,
-    constraints_sql: Arc<str>,
-    cancel: Cancel,
+    pub(super) failed: bool,
+    pub(super) advance_sql: Arc<str>,
+    pub(super) dead_letters_sql: Arc<str>,
+    pub(super) constraints_sql: Arc<str>,
+    pub(super) cancel: Cancel,
     /// Kept between transactions.
-    pipeline: Pipeline,
+    pub(super) pipeline: Pipeline,
 }
 
 impl std::fmt::Debug for PostgresDatabase {
@@ -107,7 +104,7 @@ impl PostgresDatabase {
     }
 
     /// Runs something else than a transaction: first what is under way is read to its end, and kept.
-    fn ask<T>(
+    pub(super) fn ask<T>(
         &mut self,
         run: impl FnOnce(&mut Session, &PgSettings) -> DbResult<T>,
     ) -> DbResult<T> {
@@ -137,7 +134,7 @@ impl PostgresDatabase {
     }
 
     /// A statement's name that another client's session does not know: a pooler is in between.
-    fn note_pooler(&mut self, sqlstate: Option<&str>) -> bool {
+    pub(super) fn note_pooler(&mut self, sqlstate: Option<&str>) -> bool {
         let symptom = matches!(sqlstate, Some("26000" | "42P05")) && self.named;
         if symptom {
             tracing::warn!(
@@ -151,7 +148,7 @@ impl PostgresDatabase {
         symptom
     }
 
-    fn lose_session(&mut self) {
+    pub(super) fn lose_session(&mut self) {
         self.session = None;
         let lost = self.sent.len();
         self.sent.clear();
@@ -159,192 +156,9 @@ impl PostgresDatabase {
             Err(DbError::new(DbErrorKind::Connection, "the connection was lost; outcome unknown"))
         }));
     }
-
-    /// The outcome of the oldest transaction without an answer.
-    fn next_outcome(&mut self) -> DbResult<()> {
-        let Some(session) = self.session.as_mut() else {
-            self.sent.clear();
-            return Err(not_connected());
-        };
-        let reply = match session.finish() {
-            Ok(reply) => reply,
-            Err(error) => {
-                if session.is_broken() || error.kind == DbErrorKind::Connection {
-                    self.failed = true;
-                    self.sent.pop_front();
-                    self.lose_session();
-                }
-                return Err(error);
-            }
-        };
-        let sent = self.sent.pop_front().unwrap_or_default();
-        let outcome = self.outcome(&sent, &reply);
-        if outcome.is_err() {
-            self.failed = true;
-            if let Some(session) = self.session.as_mut() {
-                session.statements.forget(&sent.parsed);
-            }
-        }
-        outcome
-    }
-
-    fn outcome(&mut self, sent: &Sent, reply: &Reply) -> DbResult<()> {
-        let Some(failure) = &reply.failure else {
-            sent.committed(reply)?;
-            for step in &sent.steps {
-                if let Step::Copy { plan, append: true, .. } = step
-                    && let Some(state) = self.plans.get_mut(plan)
-                {
-                    state.append_succeeded();
-                }
-            }
-            return Ok(());
-        };
-        if self.failed {
-            let text = "the transaction before this one failed";
-            return Err(DbError::new(DbErrorKind::Stale, text));
-        }
-        let error = self.explain(sent, failure);
-        if self.note_pooler(Some(&failure.error.code)) {
-            self.lose_session();
-            return Err(DbError::new(DbErrorKind::Concurrency, error.message));
-        }
-        Err(error)
-    }
-
-    /// The error of the first failure, and what is to be done differently next time.
-    fn explain(&mut self, sent: &Sent, failure: &Failure) -> DbError {
-        let step = sent.step(failure);
-        let plan = match step {
-            Some(
-                Step::Guard { plan, .. }
-                | Step::Probe { plan, .. }
-                | Step::Copy { plan, .. }
-                | Step::Arrays { plan, .. },
-            ) => self.plans.get_mut(&plan),
-            _ => None,
-        };
-        let error = sent.failed(failure, plan.as_ref().map(|p| p.table()));
-        if let Some(state) = plan {
-            let wrong_guess = error.kind == DbErrorKind::Concurrency;
-            match step {
-                Some(Step::Copy { .. }) if copy_is_refused(&failure.error.code) => {
-                    state.refuse_copy();
-                }
-                Some(Step::Probe { .. } | Step::Copy { append: true, .. }) if wrong_guess => {
-                    state.append_failed();
-                }
-                _ => {}
-            }
-        }
-        error
-    }
-
-    /// Makes the plans of a transaction ready.
-    fn prepare_plans(&mut self, transaction: &Transaction<'_>) -> DbResult<()> {
-        for write in transaction.writes {
-            if self.plans.contains_key(&write.plan.id) {
-                continue;
-            }
-            let table = self.table_of(&write.plan)?;
-            if self.plans.len() >= PLANS_MAX {
-                self.plans.clear();
-            }
-            let state = PlanState::new(&write.plan, &table, &self.values)?;
-            self.plans.insert(write.plan.id, state);
-        }
-        Ok(())
-    }
-
-    /// The catalogue's view of a plan's table, which must be the one the plan was made for.
-    fn table_of(&mut self, plan: &WritePlan) -> DbResult<Arc<PgTable>> {
-        let found = match self.tables.values().find(|t| Arc::ptr_eq(&t.table, &plan.table)) {
-            Some(table) => Some(table.clone()),
-            None => self.load(&plan.table.name)?,
-        };
-        match found {
-            Some(table) if *table.table == *plan.table => Ok(table),
-            Some(_) => {
-                self.tables.clear();
-                let text = format!("the table {} has been changed", plan.table.name);
-                Err(DbError::new(DbErrorKind::Drift, text))
-            }
-            None => {
-                let text = format!("the table {} is gone", plan.table.name);
-                Err(DbError::new(DbErrorKind::Drift, text).sqlstate("42P01"))
-            }
-        }
-    }
-
-    /// A table, from the cache or the catalogue.
-    fn load(&mut self, name: &TableName) -> DbResult<Option<Arc<PgTable>>> {
-        if let Some(table) = self.tables.get(name) {
-            return Ok(Some(table.clone()));
-        }
-        let found = self.ask(|session, _| {
-            let mut pipeline = Pipeline::new();
-            catalog::ask(&mut pipeline, name);
-            catalog::read(&session.run(&mut pipeline)?, name)
-        })?;
-        let table = found.map(Arc::new);
-        if let Some(table) = &table {
-            self.tables.insert(name.clone(), table.clone());
-        }
-        Ok(table)
-    }
-
-    /// Builds the pipeline of a transaction.
-    fn build(&mut self, transaction: &Transaction<'_>, pipeline: &mut Pipeline) -> DbResult<Sent> {
-        let mut sent = Sent {
-            advances: transaction.advances.to_vec(),
-            rows: transaction.writes.iter().map(|w| w.rows.len()).collect(),
-            ..Sent::default()
-        };
-        let Some(session) = self.session.as_mut() else { return Err(not_connected()) };
-        let limits = session.local_settings();
-        let mut building = Building {
-            pipeline,
-            statements: &mut session.statements,
-            parsed: &mut sent.parsed,
-            steps: &mut sent.steps,
-        };
-        if let Some(limits) = limits {
-            building.plain(&limits, Step::Limits);
-        }
-        advance::push(
-            &mut building,
-            &self.advance_sql,
-            &self.settings.common.owner,
-            &sent.advances,
-        );
-        let mut deferrable = false;
-        let mut written = Ok(());
-        for (index, write) in transaction.writes.iter().enumerate() {
-            let Some(state) = self.plans.get_mut(&write.plan.id) else { continue };
-            deferrable |= state.deferrable();
-            written = write::push(&mut building, state, index, write, transaction.batches);
-            if written.is_err() {
-                break;
-            }
-        }
-        if written.is_ok() {
-            if !transaction.rejects.is_empty() {
-                let sql = &self.dead_letters_sql;
-                dead_letters::push(&mut building, sql, &self.settings.common, transaction);
-            }
-            if deferrable {
-                building.plain(&self.constraints_sql, Step::Constraints);
-            }
-            building.statements.close_doomed(building.pipeline);
-            building.pipeline.sync();
-            return Ok(sent);
-        }
-        session.statements.forget(&sent.parsed);
-        written.map(|()| sent)
-    }
 }
 
-fn not_connected() -> DbError {
+pub(super) fn not_connected() -> DbError {
     DbError::new(DbErrorKind::Connection, "not connected")
 }
 

@@ -18,6 +18,7 @@ mod session;
 mod settings;
 mod statements;
 mod store;
+mod transact;
 pub mod value;
 pub mod wire;
 mod write;

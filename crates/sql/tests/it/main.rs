@@ -6,6 +6,8 @@ mod pg_insert;
 mod pg_letters;
 mod pg_modes;
 mod pg_store;
+mod pg_tables;
+mod pg_types;
 mod sqlite_file;
 mod sqlite_files;
 mod sqlite_positions;

@@ -41,7 +41,7 @@ pub(crate) fn settings(server: &postgres::Database) -> DatabaseSettings {
 }
 
 pub(crate) fn open(server: &postgres::Database) -> PostgresDatabase {
-    PostgresDatabase::new(settings(server)).unwrap()
+    PostgresDatabase::new(settings(server)).expect("the URL is right")
 }
 
 pub(crate) fn name(text: &str) -> TableName {
@@ -60,13 +60,13 @@ impl Pg {
         }
         let mut settings = settings(&server);
         change(&mut settings);
-        let mut database = PostgresDatabase::new(settings).unwrap();
-        let at = database.claim(&[seat("t", 0)], &mut FromZero).unwrap()[0];
+        let mut database = PostgresDatabase::new(settings).expect("the URL is right");
+        let at = database.claim(&[seat("t", 0)], &mut FromZero).expect("nobody else claims")[0];
         Pg { database, server, tp: TopicPartition::new("t", 0), at }
     }
 
     pub(crate) fn table(&mut self, table: &str) -> Arc<Table> {
-        self.database.table(&name(table)).unwrap().expect("the table exists")
+        self.database.table(&name(table)).expect("it can be read").expect("the table exists")
     }
 
     /// A plan for all fields of `schema` into the columns of the same names.
@@ -116,7 +116,8 @@ impl Pg {
     }
 
     pub(crate) fn position(&mut self) -> i64 {
-        let found = self.database.positions(std::slice::from_ref(&self.tp)).unwrap();
+        let found =
+            self.database.positions(std::slice::from_ref(&self.tp)).expect("they can be read");
         found[0].expect("the partition has a position").next_offset
     }
 
@@ -125,7 +126,9 @@ impl Pg {
     }
 
     pub(crate) fn count(&self, table: &str) -> i64 {
-        self.value(&format!("SELECT count(*) FROM {table}")).unwrap().parse().unwrap()
+        self.value(&format!("SELECT count(*) FROM {table}"))
+            .and_then(|n| n.parse().ok())
+            .expect("a count is a number")
     }
 }
 
@@ -175,11 +178,11 @@ pub(crate) fn schema(fields: &[(&str, Schema)]) -> Arc<Schema> {
     for (name, schema) in fields {
         builder = builder.field(name, Arc::new(schema.clone()));
     }
-    Arc::new(builder.build().unwrap())
+    Arc::new(builder.build().expect("a sound schema"))
 }
 
 pub(crate) fn of(kind: Type) -> Schema {
-    SchemaBuilder::new(kind).optional().build().unwrap()
+    SchemaBuilder::new(kind).optional().build().expect("a sound schema")
 }
 
 /// `id bigint, v text`, the plain case.

@@ -100,7 +100,9 @@ fn an_unresolved_start_stores_nothing() {
 fn a_recreated_topic_is_refused_with_both_ways_on() {
     let mut pg = Pg::new("");
     let new = Seat { topic_id: Some("id-2".to_owned()), ..seat("t", 0) };
-    let Err(ClaimError::Database(error)) = pg.database.claim(&[new.clone()], &mut FromZero) else {
+    let Err(ClaimError::Database(error)) =
+        pg.database.claim(std::slice::from_ref(&new), &mut FromZero)
+    else {
         panic!("another topic of the same name was taken");
     };
     assert_eq!(error.kind, DbErrorKind::Config);

@@ -159,7 +159,7 @@ impl Statement<'_> {
 
     fn target(&self) -> String {
         let keys = names::list(self.columns.iter().filter(|c| c.key), |out, c| {
-            names::push_ident(out, c.name)
+            names::push_ident(out, c.name);
         });
         if keys.is_empty() { keys } else { format!(" ({keys})") }
     }
@@ -199,7 +199,7 @@ fn compares(column: &PgColumn) -> bool {
     let value = &column.base.value;
     let value = value.element.as_deref().unwrap_or(value);
     let of_users = value.kind == 'b' && value.oid >= FIRST_OF_USERS;
-    !NO.contains(&value.name.as_str()) && !(value.kind == 'c' || of_users)
+    !(NO.contains(&value.name.as_str()) || value.kind == 'c' || of_users)
 }
 
 #[cfg(test)]
