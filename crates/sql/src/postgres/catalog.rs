@@ -6,6 +6,7 @@
 
 use super::errors::server_error;
 use super::names;
+use super::session::Session;
 use super::value::ColumnType;
 use super::wire::{Format, Param, Pipeline, Reply, Rows};
 use crate::database::{DbError, DbErrorKind, DbResult};
@@ -142,14 +143,59 @@ pub(super) fn read(reply: &Reply, name: &TableName) -> DbResult<Option<PgTable>>
     }))
 }
 
+/// Attributes of a composite type, domains followed down to their base types.
+const ATTRIBUTES: &str = "WITH RECURSIVE walk AS ( \
+      SELECT a.attnum, a.attname, a.atttypid AS oid \
+      FROM pg_catalog.pg_type t JOIN pg_catalog.pg_attribute a ON a.attrelid = t.typrelid \
+      WHERE t.oid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped \
+    UNION ALL \
+      SELECT w.attnum, w.attname, t.typbasetype \
+      FROM walk w JOIN pg_catalog.pg_type t ON t.oid = w.oid WHERE t.typtype = 'd') \
+    SELECT w.attname, b.oid, b.typname, b.typtype, e.oid, e.typname, e.typtype \
+    FROM walk w JOIN pg_catalog.pg_type b ON b.oid = w.oid AND b.typtype <> 'd' \
+    LEFT JOIN pg_catalog.pg_type e ON e.oid = b.typelem AND b.typcategory = 'A' AND b.typlen = -1 \
+    ORDER BY w.attnum";
+
+/// Composite types within composite types are followed so far; deeper ones take text only.
+const COMPOSITE_DEPTH_MAX: usize = 4;
+
+/// Reads the attributes of the table's composite types; most tables have none.
+pub(super) fn complete(session: &mut Session, table: &mut PgTable) -> DbResult<()> {
+    table.columns.iter_mut().try_for_each(|c| describe(session, &mut c.base.value, 0))
+}
+
+fn describe(session: &mut Session, value: &mut ColumnType, depth: usize) -> DbResult<()> {
+    if let Some(element) = &mut value.element {
+        return describe(session, element, depth);
+    }
+    if value.kind != 'c' || depth == COMPOSITE_DEPTH_MAX {
+        return Ok(());
+    }
+    let rows = session.query(ATTRIBUTES, &[Some(&value.oid.to_string())])?;
+    for row in 0..rows.len() {
+        let unreadable = || DbError::new(DbErrorKind::Bug, "a composite type cannot be read");
+        let name = rows.text(row, 0).ok_or_else(unreadable)?.to_owned();
+        let mut attribute = kind(&rows, row, [1, 2, 3], [4, 5, 6]).ok_or_else(unreadable)?;
+        describe(session, &mut attribute, depth + 1)?;
+        value.attributes.push((name, attribute));
+    }
+    Ok(())
+}
+
+/// A type and its elements: oid, name and kind are found at these places of a row.
+fn kind(rows: &Rows, row: usize, own: [usize; 3], element: [usize; 3]) -> Option<ColumnType> {
+    let read = |[oid, name, kind]: [usize; 3]| {
+        let kind = rows.text(row, kind)?.chars().next()?;
+        Some(ColumnType::scalar(rows.parsed(row, oid)?, rows.text(row, name)?, kind))
+    };
+    let mut value = read(own)?;
+    value.element = read(element).map(Box::new);
+    Some(value)
+}
+
 fn column(rows: &Rows, row: usize) -> Option<(Column, PgColumn)> {
     let flag = |at: usize| rows.text(row, at) == Some("t");
-    let char_at = |at: usize| rows.text(row, at).and_then(|t| t.chars().next());
-    let mut value = ColumnType::scalar(rows.parsed(row, 7)?, rows.text(row, 8)?, char_at(10)?);
-    if let Some(oid) = rows.parsed(row, 13) {
-        let element = ColumnType::scalar(oid, rows.text(row, 14)?, char_at(15)?);
-        value.element = Some(Box::new(element));
-    }
+    let value = kind(rows, row, [7, 8, 10], [13, 14, 15])?;
     let sql = rows.text(row, 9)?.to_owned();
     let base = PgType { value, sql, has_array: rows.parsed::<u32>(row, 11)? != 0 };
     let column = Column {

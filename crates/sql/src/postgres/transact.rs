@@ -146,7 +146,11 @@ impl PostgresDatabase {
         let found = self.ask(|session, _| {
             let mut pipeline = Pipeline::new();
             catalog::ask(&mut pipeline, name);
-            catalog::read(&session.run(&mut pipeline)?, name)
+            let mut found = catalog::read(&session.run(&mut pipeline)?, name)?;
+            if let Some(table) = &mut found {
+                catalog::complete(session, table)?;
+            }
+            Ok(found)
         })?;
         let table = found.map(Arc::new);
         if let Some(table) = &table {

@@ -255,6 +255,30 @@ fn existing_columns_of_every_kind_take_text() {
 }
 
 #[test]
+fn composite_columns_take_structs_by_field_name() {
+    let place = SchemaBuilder::structure()
+        .field("y", arc(Type::Int32))
+        .field("x", arc(Type::String))
+        .optional();
+    let fields = schema(&[("id", of(Type::Int64)), ("at", optional(place))]);
+    let row = |n: i64| {
+        let members = vec![Value::Int(n), Value::Text("a, \"b\" \\".to_owned())];
+        vec![Value::Int(n), Value::Struct(members)]
+    };
+    for len in [2, 1000] {
+        let mut pg = Pg::new(
+            "CREATE DOMAIN word AS text; CREATE TYPE spot AS (x word, y numeric); \
+             CREATE TABLE places (id bigint, at spot)",
+        );
+        let plan = pg.plan("places", &fields, WriteMode::Insert, &[]);
+        pg.store(&plan, &batch(&fields, 0, (0..len).map(row).collect())).unwrap();
+        let right = r#"SELECT count(*) FROM places
+            WHERE (at).x = 'a, "b" \' AND (at).y = id"#;
+        assert_eq!(pg.value(right), Some(len.to_string()));
+    }
+}
+
+#[test]
 fn a_value_the_column_refuses_is_the_rows_fault() {
     for (kind, bad, state) in [
         ("uuid", "no uuid", "22P02"),
