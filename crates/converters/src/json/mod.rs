@@ -10,6 +10,7 @@
 mod charset;
 mod envelope;
 mod fault;
+mod keys;
 mod number;
 mod options;
 mod plain;

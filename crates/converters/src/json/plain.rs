@@ -24,6 +24,9 @@ pub(super) struct Shape {
 /// Names a shape may hold; beyond it starts anew.
 const SHAPE_MAX: usize = 256;
 
+/// Names of a shape that a record may leave out in one place.
+const GAP_MAX: usize = 32;
+
 impl Shape {
     fn learn(&mut self, name: &[u8]) {
         if self.tokens.len() >= SHAPE_MAX {
@@ -53,7 +56,7 @@ impl Reader<'_> {
         let mut more = self.scan.open(b'}', self.depth)?;
         self.depth += 1;
         while more {
-            let ahead = shape.tokens.iter().enumerate().skip(expected);
+            let ahead = shape.tokens.iter().enumerate().skip(expected).take(GAP_MAX);
             let at = self.scan.pos();
             let known = ahead.into_iter().find(|(_, token)| self.scan.eat_token(token));
             let key = match known {

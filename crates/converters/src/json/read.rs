@@ -16,8 +16,6 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use data::{Cell, Rows, Schema, Span};
-use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 /// Standard base64 with padding; like Connect's reader it does not look at the bits left over.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -132,7 +130,8 @@ impl Reader<'_> {
         value.ok_or_else(|| plan.unfit("the number is out of range"))
     }
 
-    #[inline]
+    /// Passes a string and gives its place. Inlined, so that the place stays in registers.
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Result<Span, Fault> {
         let text = self.scan.string()?;
         Ok(self.text(text))
@@ -197,11 +196,16 @@ impl Reader<'_> {
     }
 
     /// The place of a string's text: in the record, or unescaped in the heap.
-    #[inline]
+    #[inline(always)]
     pub(super) fn text(&mut self, text: Text) -> Span {
-        if !text.escaped {
-            return self.base.slice(text.start as u32, text.len as u32);
+        if text.escaped {
+            return self.unescaped(text);
         }
+        self.base.slice(text.start as u32, text.len as u32)
+    }
+
+    #[inline(never)]
+    fn unescaped(&mut self, text: Text) -> Span {
         let raw = raw(&self.scan, text);
         self.rows.heap.put_with(|out| unescape(raw, out))
     }
@@ -387,39 +391,6 @@ impl Reader<'_> {
         span
     }
 
-    /// Of pairs with one key keeps the last value, in the place of the first.
-    pub(super) fn drop_repeated(&mut self, mark: usize) {
-        let cells = self.scratch.cells.get_mut(mark..).unwrap_or_default();
-        let pairs = cells.len() / 2;
-        if pairs < 2 {
-            return;
-        }
-        let rows = &*self.rows;
-        let hasher = std::hash::RandomState::new();
-        let mut places: HashMap<u64, Vec<usize>> = HashMap::with_capacity(pairs);
-        let mut kept = 0;
-        for pair in 0..pairs {
-            let (Some(&key), Some(&value)) = (cells.get(pair * 2), cells.get(pair * 2 + 1)) else {
-                continue;
-            };
-            let bucket = places.entry(hasher.hash_one(key_of(rows, key))).or_default();
-            let same = |&&place: &&usize| {
-                let other = cells.get(place * 2).copied().unwrap_or(Cell::Null);
-                key_of(rows, other) == key_of(rows, key)
-            };
-            let place = bucket.iter().find(same).copied().unwrap_or(kept);
-            if place == kept {
-                bucket.push(kept);
-                kept += 1;
-                cells.swap(place * 2, pair * 2);
-            }
-            if let Some(slot) = cells.get_mut(place * 2 + 1) {
-                *slot = value;
-            }
-        }
-        self.scratch.cells.truncate(mark + kept * 2);
-    }
-
     fn base64(&mut self, fault: &'static str) -> Result<Span, Fault> {
         let text = self.scan.string()?;
         let raw = raw(&self.scan, text);
@@ -459,23 +430,4 @@ impl Reader<'_> {
 /// The contents of a string as they stand in the record.
 pub(super) fn raw<'a>(scan: &Scanner<'a>, text: Text) -> &'a [u8] {
     scan.bytes().get(text.start..text.start + text.len).unwrap_or_default()
-}
-
-/// What makes two map keys the same: their kind and bytes. Nested keys are only equal to
-/// themselves.
-fn key_of(rows: &Rows, key: Cell) -> (u8, i64, &[u8]) {
-    match key {
-        Cell::Null => (0, 0, &[]),
-        Cell::Bool(value) => (1, i64::from(value), &[]),
-        Cell::Int(value, _) => (2, value, &[]),
-        Cell::Float(value) => (3, value.to_bits() as i64, &[]),
-        Cell::Float32(value) => (3, i64::from(value.to_bits()), &[]),
-        Cell::Text(span) => (4, 0, rows.bytes(span)),
-        Cell::Bytes(span) => (5, 0, rows.bytes(span)),
-        Cell::Decimal { unscaled, scale } => (6, i64::from(scale), rows.bytes(unscaled)),
-        Cell::Number(span) => (7, 0, rows.bytes(span)),
-        Cell::Instant(value) => (8, value, &[]),
-        Cell::List(span) | Cell::Map(span) | Cell::Struct(span) => (9, span.start.into(), &[]),
-        Cell::Json(span) => (10, 0, rows.bytes(span)),
-    }
 }

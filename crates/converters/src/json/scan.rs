@@ -200,17 +200,24 @@ impl<'a> Scanner<'a> {
                 }
                 _ => self.scalar(kind)?,
             }
-            while !descended {
-                let Some(object) = open.top() else { return Ok(()) };
-                if self.more(if object { b'}' } else { b']' })? {
-                    break;
-                }
-                open.len -= 1;
+            if !descended && !self.close(&mut open)? {
+                return Ok(());
             }
             if open.top() == Some(true) {
                 self.name()?;
             }
         }
+    }
+
+    /// Passes what closes behind an element; false if that was everything.
+    fn close(&mut self, open: &mut Open) -> Result<bool, Fault> {
+        while let Some(object) = open.top() {
+            if self.more(if object { b'}' } else { b']' })? {
+                return Ok(true);
+            }
+            open.len -= 1;
+        }
+        Ok(false)
     }
 
     fn scalar(&mut self, kind: Kind) -> Result<(), Fault> {

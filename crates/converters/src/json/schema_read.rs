@@ -11,6 +11,7 @@ use super::read::{Reader, Scratch, raw};
 use super::scan::{Kind, Scanner};
 use super::strings::{Text, unescape};
 use data::{Cell, Rows, Schema, SchemaBuilder, Type, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A member's value: its kind and its text.
@@ -208,6 +209,7 @@ fn node<'a>(scan: &mut Scanner<'a>) -> Result<Node<'a>, Fault> {
 /// The members of an object, the last of repeated ones; none of any other kind.
 fn members(object: Node<'_>) -> Result<Vec<(String, Node<'_>)>, Fault> {
     let mut list: Vec<(String, Node<'_>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     if object.kind != Kind::Object {
         return Ok(list);
     }
@@ -218,9 +220,12 @@ fn members(object: Node<'_>) -> Result<Vec<(String, Node<'_>)>, Fault> {
         let name = scan.name()?;
         let name = name_of(&scan, name);
         let value = node(&mut scan)?;
-        match list.iter_mut().find(|(known, _)| *known == name) {
+        match places.get(&name).and_then(|place| list.get_mut(*place)) {
             Some(slot) => slot.1 = value,
-            None => list.push((name, value)),
+            None => {
+                places.insert(name.clone(), list.len());
+                list.push((name, value));
+            }
         }
         more = scan.more(b'}')?;
     }

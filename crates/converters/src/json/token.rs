@@ -50,14 +50,14 @@ mod tests {
     fn tokens_of_every_length_are_compared_to_their_end() {
         let text = "\"abcdefghijklmnopqrstuvwxyz\":123456789012345678901234567890";
         for len in 1..text.len() {
-            let token = Token::new(text[..len].as_bytes());
+            let token = Token::new(&text.as_bytes()[..len]);
             assert!(token.begins(text.as_bytes()));
             for changed in 0..text.len() {
                 let mut other = text.as_bytes().to_vec();
                 other[changed] ^= 1;
                 assert_eq!(token.begins(&other), changed >= len, "{len} {changed}");
             }
-            assert!(!token.begins(text[..len - 1].as_bytes()));
+            assert!(!token.begins(&text.as_bytes()[..len - 1]));
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn write_value(
     out: &mut Vec<u8>,
 ) -> Result<(), Refused> {
     let Some(schema) = schema else {
-        return write_plain(options, rows, cell, out);
+        return write_plain(rows, cell, out);
     };
     match (schema.kind(), cell) {
         (_, Cell::Null) => return write_null(options, schema, out),
@@ -86,12 +86,7 @@ fn write_null(options: &Options, schema: &Schema, out: &mut Vec<u8>) -> Result<(
         .to_owned())
 }
 
-fn write_plain(
-    options: &Options,
-    rows: &Rows,
-    cell: Cell,
-    out: &mut Vec<u8>,
-) -> Result<(), Refused> {
+fn write_plain(rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Result<(), Refused> {
     match cell {
         Cell::Null => out.extend_from_slice(b"null"),
         Cell::Bool(value) => boolean(value, out),
@@ -102,14 +97,14 @@ fn write_plain(
         Cell::Text(span) => write_string(rows.text(span), out),
         Cell::Bytes(span) => bytes(rows.bytes(span), out),
         Cell::List(span) => {
-            list(rows.cells(span), out, |item, out| write_plain(options, rows, item, out))?;
+            list(rows.cells(span), out, |item, out| write_plain(rows, item, out))?;
         }
         Cell::Map(span) => {
             let cells = rows.cells(span);
             if cells.chunks_exact(2).all(|pair| matches!(pair, [Cell::Text(_), _])) {
-                object(rows, cells, out, |item, out| write_plain(options, rows, item, out))?;
+                object(rows, cells, out, |item, out| write_plain(rows, item, out))?;
             } else {
-                pairs(cells, out, |item, _, out| write_plain(options, rows, item, out))?;
+                pairs(cells, out, |item, _, out| write_plain(rows, item, out))?;
             }
         }
         // A struct always has a schema of its own.

@@ -1,6 +1,12 @@
 //! Tests of the converters through the crate's public interface.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "clippy does not see the helpers of an integration test as tests"
+)]
+
 mod decode;
+mod encode;
 mod golden;
 mod notation;
 mod properties;
