@@ -127,12 +127,14 @@ impl SinkContext {
             }
         }
         let mut list = lists::with_offsets(now.iter().map(|(tp, o)| (tp, *o)))?;
-        if !cooperative {
-            // An eager group must be given all; the end is the one place that reads nothing and is
-            // never out of range. `seat` moves it from there.
-            for tp in &later {
-                let _ = list.add_partition_offset(&tp.topic, tp.partition, Offset::End);
-            }
+        if !cooperative && !later.is_empty() {
+            // An eager group must be given all at once; `seat` moves these from their placeholder.
+            // Paused before (which needs the partition to exist: routing sees to that) and after the
+            // assignment, so that nothing is fetched from there.
+            add_placeholders(&mut list, &later);
+            let waiting: Vec<_> = later.iter().map(|tp| (tp.clone(), PLACEHOLDER)).collect();
+            self.route(client, &waiting);
+            let _ = client.pause(&lists::partitions(&later));
         }
         self.route(client, &now);
         let done = change(client, &list, Change::assign(cooperative));
@@ -155,13 +157,33 @@ impl SinkContext {
         let known: Vec<TopicPartition> =
             partitions.iter().filter(|tp| self.seats().get(tp).is_some()).cloned().collect();
         self.tell_revoked(&known, lost);
+        let mut paused = Vec::new();
         for tp in &partitions {
-            self.seats().remove(tp);
+            if let Some(seat) = self.seats().remove(tp)
+                && (seat.paused || (!cooperative && seat.position.is_none()))
+            {
+                paused.push(tp);
+            }
+        }
+        if !paused.is_empty() {
+            // The library remembers a pause beyond the assignment it belongs to.
+            let _ = client.resume(&lists::partitions(paused));
         }
         // Only what was assigned may be taken away: partitions that waited for a seat were not.
         let assigned = client.assignment().map(|list| ffi::entries(&list)).unwrap_or_default();
         let held = partitions.iter().filter(|tp| assigned.iter().any(|e| e.tp == **tp));
         change(client, &lists::partitions(held), Change::unassign(cooperative))
+    }
+}
+
+/// Where a partition of an eager group waits for its seat. A number: the library looks a logical
+/// offset such as the end up, and an answer that comes late overrides the seat.
+const PLACEHOLDER: i64 = 0;
+
+pub(super) fn add_placeholders(list: &mut TopicPartitionList, waiting: &[TopicPartition]) {
+    for tp in waiting {
+        // Fails for unrepresentable offsets only.
+        let _ = list.add_partition_offset(&tp.topic, tp.partition, Offset::Offset(PLACEHOLDER));
     }
 }
 

@@ -60,10 +60,7 @@ impl SinkConsumer {
         let mut list = lists::with_offsets(seated.iter().map(|(tp, o)| (tp, *o)))?;
         let waiting: Vec<_> =
             all.into_iter().filter(|tp| !seated.iter().any(|(s, _)| s == tp)).collect();
-        for tp in &waiting {
-            let end = rdkafka::Offset::End;
-            let _ = list.add_partition_offset(&tp.topic, tp.partition, end);
-        }
+        context::add_placeholders(&mut list, &waiting);
         let what = "assign partitions";
         client.assign(&list).map_err(|e| Error::from_kafka(&e, what))?;
         for group in [&waiting, &paused] {
