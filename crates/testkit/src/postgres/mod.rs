@@ -2,9 +2,11 @@
 //! own, and a small blocking client.
 
 mod client;
+mod proxy;
 mod server;
 
 pub use client::{Client, Failure, Rows};
+pub use proxy::{Fault, Point, Proxy};
 pub use server::{Server, Stop};
 
 use crate::{shared::shared, unique};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::{
     eventually,
-    postgres::{Client, Server, Stop, database, url},
+    postgres::{Client, Fault, Point, Proxy, Server, Stop, database, url},
 };
 
 #[test]
@@ -67,4 +67,42 @@ fn backends_are_terminated_and_a_paused_server_goes_on() {
     server.resume();
     eventually(Duration::from_secs(10), "an answer", || answer.is_finished().then_some(()));
     assert_eq!(answer.join().expect("no panic").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_proxy_breaks_the_connection_on_the_side_of_the_commit_that_was_asked_for() {
+    let database = database();
+    database.execute("CREATE TABLE t (a int)");
+    let proxy = Proxy::start(&database.url(), "INSERT");
+    for (point, stored) in [(Point::BeforeCommit, "0"), (Point::AfterCommit, "1")] {
+        database.execute("TRUNCATE t");
+        let mut client = Client::connect(&proxy.url(&database.url()));
+        client.query("SELECT 'no mark, no fault'");
+        proxy.arm(point, Fault::Cut, 0);
+        let failure = client.try_query("INSERT INTO t VALUES (1)").expect_err("it was cut");
+        assert_eq!(failure.sqlstate, "", "{failure}");
+        assert_eq!(database.value("SELECT count(*) FROM t").as_deref(), Some(stored), "{point:?}");
+    }
+    assert_eq!((proxy.hits(), proxy.transactions()), (2, 2));
+}
+
+#[test]
+fn a_held_connection_ends_on_the_servers_side_when_the_client_goes() {
+    let database = database();
+    database.execute("CREATE TABLE t (a int)");
+    let proxy = Proxy::start(&database.url(), "INSERT");
+    proxy.arm(Point::AtCommit, Fault::Hold, 1);
+    let mut first = Client::connect(&proxy.url(&database.url()));
+    first.execute("INSERT INTO t VALUES (1)");
+    let held = std::thread::spawn(move || first.try_query("INSERT INTO t VALUES (2)").is_err());
+    let sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                    AND pid <> pg_backend_pid()";
+    eventually(Duration::from_secs(5), "the fault", || (proxy.hits() == 1).then_some(()));
+    assert_eq!(database.value(sessions).as_deref(), Some("1"));
+    proxy.cut_all();
+    assert!(held.join().expect("no panic"));
+    eventually(Duration::from_secs(5), "the session ends", || {
+        (database.value(sessions).as_deref() == Some("0")).then_some(())
+    });
+    assert_eq!(database.value("SELECT count(*) FROM t").as_deref(), Some("2"));
 }
