@@ -1,1 +1,27 @@
-//! connectors
+//! The built-in connectors. One folder and one line each.
+//!
+//! A connector is a [`ConnectorPlugin`]: its class, the other names that configs may carry, and how
+//! to make it. Nothing else knows connectors by name.
+
+mod registry;
+mod sql_connector;
+
+/// Declares the modules and the list of plugins.
+macro_rules! connectors {
+    ($($name:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// Every connector, in the order of their names.
+        pub fn plugins() -> &'static [&'static api::ConnectorPlugin] {
+            static PLUGINS: &[&api::ConnectorPlugin] = &[$(&$name::PLUGIN),+];
+            PLUGINS
+        }
+    };
+}
+
+connectors! {
+    postgres,
+    sqlite,
+}
+
+pub use registry::find;

@@ -103,11 +103,11 @@ impl SqlSink {
                     )));
                 }
                 // Reading the positions tells whose they are.
-                self.resync(context).or_else(|trouble| match trouble {
-                    Trouble::Api(error) => Err(error),
+                self.resync(context).map_err(|trouble| match trouble {
+                    Trouble::Api(error) => error,
                     Trouble::Database { error, .. } => {
                         self.give_up_connection(&error);
-                        Err(self.count_retry(api_error(error)))
+                        self.count_retry(api_error(error))
                     }
                 })
             }

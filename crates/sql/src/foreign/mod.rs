@@ -80,9 +80,10 @@ static OWN: Dialect = Dialect {
     default_notices: &[],
 };
 
-/// The Confluent class names.
-pub const CONFLUENT_CLASSES: [&str; 3] =
-    ["io.confluent.connect.jdbc.JdbcSinkConnector", "JdbcSinkConnector", "JdbcSink"];
+/// The Confluent class name.
+pub const CONFLUENT_CLASS: &str = "io.confluent.connect.jdbc.JdbcSinkConnector";
+/// Its short names.
+pub const CONFLUENT_NAMES: [&str; 2] = ["JdbcSinkConnector", "JdbcSink"];
 /// The Aiven class name.
 pub const AIVEN_CLASS: &str = "io.aiven.connect.jdbc.JdbcSinkConnector";
 /// The Debezium class name.
@@ -94,7 +95,8 @@ impl Dialect {
         match class {
             AIVEN_CLASS => &aiven::DIALECT,
             DEBEZIUM_CLASS => &debezium::DIALECT,
-            _ if CONFLUENT_CLASSES.contains(&class) => &confluent::DIALECT,
+            CONFLUENT_CLASS => &confluent::DIALECT,
+            _ if CONFLUENT_NAMES.contains(&class) => &confluent::DIALECT,
             _ => &OWN,
         }
     }

@@ -1,0 +1,191 @@
+//! What the connectors of SQL databases share: options in the user's dialect, checks, tasks.
+
+use api::{Error, Result, SinkConnector, SinkTask, TaskContext, Tolerance};
+use config::{ConfigDef, ConfigError, Props};
+use sql::config::{DatabaseSettings, ExactlyOnce, SqlSinkConfig};
+use sql::database::{Database, DbResult};
+use sql::foreign::{Dialect, Translated};
+use sql::settings::{DatabaseForm, SinkSettings};
+use sql::sink::SqlSink;
+
+/// Which database an address is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UrlKind {
+    Postgres,
+    Sqlite,
+    Other,
+}
+
+impl UrlKind {
+    pub(crate) fn of(url: &str) -> UrlKind {
+        let url = url.trim().to_ascii_lowercase();
+        let url = url.strip_prefix("jdbc:").unwrap_or(&url);
+        if url.starts_with("sqlite:") || url.starts_with("file:") {
+            UrlKind::Sqlite
+        } else if url.starts_with("postgresql:") || url.starts_with("postgres:") {
+            UrlKind::Postgres
+        } else {
+            // Without a scheme: libpq's `host=… dbname=…`.
+            let key = url.split('=').next().unwrap_or_default();
+            let keyword = key.len() < url.len() && key.chars().all(|c| c.is_ascii_lowercase());
+            if keyword { UrlKind::Postgres } else { UrlKind::Other }
+        }
+    }
+
+    /// Of a whole config, for plugins that share a class name.
+    pub(crate) fn of_props(props: &Props) -> UrlKind {
+        UrlKind::of(props.get("connection.url").unwrap_or_default())
+    }
+}
+
+/// A database that rows can be written to.
+pub(crate) struct SqlConnector {
+    pub(crate) kind: UrlKind,
+    pub(crate) class: &'static str,
+    pub(crate) form: DatabaseForm,
+    pub(crate) open: fn(DatabaseSettings) -> DbResult<Box<dyn Database>>,
+}
+
+impl SqlConnector {
+    fn dialect(props: &Props) -> &'static Dialect {
+        Dialect::of(props.get("connector.class").unwrap_or_default().trim())
+    }
+
+    fn read(props: &Props) -> (&'static Dialect, Translated) {
+        let dialect = Self::dialect(props);
+        (dialect, dialect.translate(props))
+    }
+
+    fn url_error(&self, config: &SqlSinkConfig) -> Option<String> {
+        let url = config.connection_url.trim();
+        match UrlKind::of(url) {
+            kind if kind == self.kind => None,
+            UrlKind::Other => {
+                let scheme: String = url.chars().take_while(|c| *c != '/' && *c != '@').collect();
+                Some(format!(
+                    "{scheme} is not the address of a database that is supported: PostgreSQL \
+                     (postgresql://host/db, jdbc:postgresql://host/db, host=… dbname=…) and \
+                     SQLite (sqlite:/path/file.db, jdbc:sqlite:/path/file.db)"
+                ))
+            }
+            UrlKind::Postgres => Some(format!(
+                "this is the address of a PostgreSQL database, and {} writes to SQLite; use \
+                 connector.class={}",
+                self.class,
+                crate::postgres::PLUGIN.class
+            )),
+            UrlKind::Sqlite => Some(format!(
+                "this is the address of an SQLite file, and {} writes to PostgreSQL; use \
+                 connector.class={}",
+                self.class,
+                crate::sqlite::PLUGIN.class
+            )),
+        }
+    }
+
+    fn make(
+        &self,
+        context: &TaskContext,
+        dialect: &Dialect,
+        config: SqlSinkConfig,
+    ) -> Result<(Box<dyn Database>, SinkSettings)> {
+        let settings = SinkSettings::new(config, context.tolerance, self.form)?;
+        let database = (self.open)(settings.database(context, dialect.types));
+        let database = database.map_err(|error| {
+            let told = Error::config(format!("connection.url: {}", error.message));
+            match error.hint {
+                Some(hint) => told.hint(hint),
+                None => told,
+            }
+        })?;
+        Ok((database, settings))
+    }
+}
+
+impl SinkConnector for SqlConnector {
+    fn config_def(&self, class: &str) -> ConfigDef {
+        Dialect::of(class.trim()).def()
+    }
+
+    fn validate(&self, props: &Props) -> Vec<ConfigError> {
+        let (dialect, read) = Self::read(props);
+        let config = match read.parse() {
+            Ok(config) => config,
+            Err(errors) => return errors,
+        };
+        let key = read.user_key("connection.url");
+        if let Some(text) = self.url_error(&config) {
+            return vec![ConfigError::new(key, text)];
+        }
+        let context = TaskContext {
+            connector: props.get("name").unwrap_or("connector").to_owned(),
+            task: 0,
+            cluster_id: String::new(),
+            group_id: String::new(),
+            tolerance: Tolerance::None,
+        };
+        match self.make(&context, dialect, config) {
+            Ok(_) => Vec::new(),
+            Err(error) => {
+                let message = error.message.strip_prefix("connection.url: ");
+                let hint = error.hint.as_deref().map(|h| format!("; {h}")).unwrap_or_default();
+                let text = format!("{}{hint}", message.unwrap_or(&error.message));
+                vec![ConfigError::new(key, text)]
+            }
+        }
+    }
+
+    fn notices(&self, props: &Props) -> Vec<String> {
+        let (_, read) = Self::read(props);
+        let config = read.parse();
+        let mut notices = read.notices;
+        if config.is_ok_and(|config| config.exactly_once == ExactlyOnce::Disabled) {
+            notices.push(
+                "exactly.once.sink is disabled: positions are the consumer group's alone, and a \
+                 record may be stored again after a failure"
+                    .to_owned(),
+            );
+        }
+        notices
+    }
+
+    fn task_configs(&self, props: &Props, tasks_max: u32) -> Result<Vec<Props>> {
+        Ok(vec![props.clone(); tasks_max.max(1) as usize])
+    }
+
+    fn task(&self, context: &TaskContext, props: &Props) -> Result<Box<dyn SinkTask>> {
+        let (dialect, read) = Self::read(props);
+        let config = read.parse().map_err(|errors| {
+            let each = errors.iter().map(|e| format!("{}: {}", e.key, e.message));
+            Error::config(each.collect::<Vec<_>>().join("; "))
+        })?;
+        if let Some(text) = self.url_error(&config) {
+            return Err(Error::config(format!("{}: {text}", read.user_key("connection.url"))));
+        }
+        let (database, settings) = self.make(context, dialect, config)?;
+        Ok(Box::new(SqlSink::new(database, settings)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_tell_their_database() {
+        for (url, kind) in [
+            ("jdbc:postgresql://h:5432/d?user=x", UrlKind::Postgres),
+            ("postgres://u:p@h/d", UrlKind::Postgres),
+            ("host=h dbname=d", UrlKind::Postgres),
+            ("JDBC:SQLite:/tmp/a.db", UrlKind::Sqlite),
+            ("sqlite:///tmp/a.db", UrlKind::Sqlite),
+            ("file:a.db?mode=rw", UrlKind::Sqlite),
+            ("jdbc:mysql://h/d?user=x", UrlKind::Other),
+            ("jdbc:oracle:thin:@h:1521/x", UrlKind::Other),
+            ("http://h", UrlKind::Other),
+            ("", UrlKind::Other),
+        ] {
+            assert_eq!(UrlKind::of(url), kind, "{url}");
+        }
+    }
+}
