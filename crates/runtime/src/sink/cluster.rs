@@ -13,11 +13,12 @@ const TOPICS_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Cluster {
     admin: Admin,
+    has_topic_ids: bool,
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: &ClientSettings) -> Result<Cluster, Error> {
-        Ok(Cluster { admin: Admin::new(settings).map_err(kafka_error)? })
+    pub(crate) fn new(settings: &ClientSettings, has_topic_ids: bool) -> Result<Cluster, Error> {
+        Ok(Cluster { admin: Admin::new(settings).map_err(kafka_error)?, has_topic_ids })
     }
 
     /// Waits until a broker tells the cluster's id; it is part of the owner of stored positions.
@@ -57,9 +58,12 @@ impl Cluster {
 
     /// The ids of topics that have one.
     pub(crate) fn topic_ids(&self, topics: &[&str]) -> Result<BTreeMap<String, String>, Error> {
+        if !self.has_topic_ids {
+            return Ok(BTreeMap::new());
+        }
         let described = match self.admin.describe_topics(topics, TOPICS_TIMEOUT) {
             Ok(described) => described,
-            // Brokers too old for topic ids, and the in-process one.
+            // Brokers too old for topic ids.
             Err(error) if error.kind() == K::Unsupported => return Ok(BTreeMap::new()),
             Err(error) => return Err(kafka_error(error)),
         };

@@ -150,7 +150,7 @@ impl Threads {
     ) -> Result<(), Error> {
         let settings = &self.settings;
         self.shared.status.update(|status| status.state = State::Running);
-        let cluster = Arc::new(Cluster::new(&settings.admin)?);
+        let cluster = Arc::new(Cluster::new(&settings.admin, settings.topic_ids)?);
         let Some(cluster_id) = cluster.wait_for_id(&self.shared.status, &self.stop)? else {
             return Ok(());
         };

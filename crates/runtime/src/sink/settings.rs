@@ -35,6 +35,9 @@ pub struct SinkTaskSettings {
     pub reset: Reset,
     /// The task assigns all partitions to itself instead of joining the group.
     pub self_assign: bool,
+    /// Topic ids are asked for, to notice topics that were created anew. The in-process broker
+    /// never answers that question.
+    pub topic_ids: bool,
     pub batch_rows_max: usize,
     pub batch_bytes_max: usize,
     pub queue_bytes_max: usize,

@@ -99,6 +99,7 @@ impl Worker {
             consumer: consumer.librdkafka,
             admin,
             self_assign,
+            topic_ids: !self_assign,
             batch_rows_max: rows_max.max(1),
             batch_bytes_max: BATCH_BYTES_MAX,
             queue_bytes_max: QUEUE_BYTES_MAX,

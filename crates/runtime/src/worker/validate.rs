@@ -38,7 +38,7 @@ impl Worker {
         self.check_unknown(connector.as_ref(), class, props, unknown, &mut found);
         self.check_converters(props, &mut found);
         self.check_transforms(props, &mut found);
-        self.check_clients(props, &mut found);
+        self.check_overrides(props, &mut found);
         found.notices.extend(connector.notices(props));
         found.finish()
     }
@@ -121,7 +121,7 @@ impl Worker {
         }
     }
 
-    fn check_clients(&self, props: &Props, found: &mut Findings) {
+    fn check_overrides(&self, props: &Props, found: &mut Findings) {
         for kind in [ClientKind::Consumer, ClientKind::Producer, ClientKind::Admin] {
             match self.client(kind, props) {
                 Ok(settings) => {

@@ -1,0 +1,4 @@
+//! A sink task over the in-process broker, with a destination whose failures are scripted.
+
+mod destination;
+mod sink;

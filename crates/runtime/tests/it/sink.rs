@@ -1,0 +1,242 @@
+//! What a task does when all is well, and when it is not.
+
+use crate::destination::{Failure, MemorySink, Store};
+use api::Side;
+use config::Props;
+use data::TopicPartition;
+use kafka::{ClientSettings, MockBroker, NoRebalance, Producer, ProducerRecord, SinkConsumer};
+use runtime::{
+    Chain, ErrorLog, SinkTaskHandle, SinkTaskSettings, State, StatusCell, StopMode, Topics,
+    spawn_sink_task,
+};
+use std::time::Duration;
+use testkit::eventually;
+
+const DEADLINE: Duration = Duration::from_secs(30);
+const PARTITIONS: usize = 3;
+
+struct Bench {
+    broker: MockBroker,
+    store: Store,
+    produced: i64,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let broker = MockBroker::start(1, &[("t", PARTITIONS)]).unwrap();
+        Bench { broker, store: Store::default(), produced: 0 }
+    }
+
+    fn client(&self, pairs: &[(&str, &str)]) -> ClientSettings {
+        let bootstrap = self.broker.bootstrap();
+        let all = [("bootstrap.servers", bootstrap.as_str())];
+        let all = all.iter().chain(pairs);
+        all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    /// `rows` records to each partition.
+    fn produce(&mut self, rows: i64) {
+        let producer = Producer::new(&self.client(&[])).unwrap();
+        for i in 0..rows {
+            for partition in 0..PARTITIONS as i32 {
+                let value = format!("{{\"n\":{i}}}");
+                let record = ProducerRecord {
+                    topic: "t",
+                    partition: Some(partition),
+                    value: Some(value.as_bytes()),
+                    ..ProducerRecord::default()
+                };
+                producer.send(&record).unwrap();
+            }
+        }
+        producer.flush(DEADLINE).unwrap();
+        self.produced += rows;
+    }
+
+    fn start(&self, change: impl FnOnce(&mut SinkTaskSettings)) -> SinkTaskHandle {
+        let mut settings = SinkTaskSettings {
+            connector: "c".to_owned(),
+            task: 0,
+            group: "g".to_owned(),
+            topics: Topics::List(vec!["t".to_owned()]),
+            consumer: self.client(&[("group.id", "g"), ("session.timeout.ms", "1000")]),
+            admin: self.client(&[]),
+            reset: kafka::settings::Reset::Earliest,
+            self_assign: true,
+            topic_ids: false,
+            batch_rows_max: 50,
+            batch_bytes_max: 1 << 20,
+            queue_bytes_max: 1 << 20,
+            commit_interval: Duration::from_millis(50),
+            topics_refresh: Duration::from_secs(1),
+            shutdown_timeout: Duration::from_secs(5),
+            retry_backoff_max: Duration::from_millis(200),
+            tolerance_ratio_max: 0.5,
+            error_log: ErrorLog {
+                connector: "c".to_owned(),
+                task: 0,
+                each_record: false,
+                coordinates: false,
+            },
+            dead_letters: None,
+        };
+        change(&mut settings);
+        let store = self.store.clone();
+        let make = Box::new(move |_: &str| {
+            let task: Box<dyn api::SinkTask> = Box::new(MemorySink { store, accepted: Vec::new() });
+            Ok(task)
+        });
+        spawn_sink_task(settings, make, chain(), StatusCell::default())
+    }
+
+    fn applied(&self) -> usize {
+        self.store.lock().unwrap().applied.len()
+    }
+
+    fn wait_for_all(&self) {
+        let all = self.produced as usize * PARTITIONS;
+        eventually(DEADLINE, "every record applied", || (self.applied() >= all).then_some(()));
+        let store = self.store.lock().unwrap();
+        for partition in 0..PARTITIONS as i32 {
+            let offsets = store.applied.iter().filter(|(p, _)| *p == partition);
+            let offsets: Vec<i64> = offsets.map(|(_, offset)| *offset).collect();
+            let wanted: Vec<i64> = (0..self.produced).collect();
+            assert_eq!(offsets, wanted, "each once and in order in partition {partition}");
+        }
+    }
+}
+
+fn chain() -> Chain {
+    let make = |class: &str, side, settings: Props| {
+        (converters::find(class).unwrap().make)(&settings, side).unwrap()
+    };
+    let plain: Props = [("schemas.enable", "false")].iter().copied().collect();
+    Chain {
+        key: make("ByteArrayConverter", Side::Key, Props::new()),
+        value: make("JsonConverter", Side::Value, plain),
+        steps: Vec::new(),
+    }
+}
+
+fn stop(handle: &SinkTaskHandle) {
+    handle.stop(StopMode::Stay);
+    assert!(handle.wait(DEADLINE), "the task ends");
+}
+
+#[test]
+fn records_arrive_once_in_order_and_the_group_gets_a_mirror() {
+    let mut bench = Bench::new();
+    bench.produce(200);
+    let handle = bench.start(|_| {});
+    bench.wait_for_all();
+    bench.produce(10);
+    bench.wait_for_all();
+    stop(&handle);
+    assert_eq!(handle.status().state, State::Unassigned);
+    let counters = handle.status().counters;
+    assert_eq!((counters.records_read, counters.records_stored), (630, 630));
+    let asking = SinkConsumer::new(&bench.client(&[("group.id", "g")]), Box::new(NoRebalance));
+    let asking = asking.unwrap();
+    let partitions: Vec<_> = (0..PARTITIONS as i32).map(|p| TopicPartition::new("t", p)).collect();
+    let committed = eventually(DEADLINE, "mirrored offsets", || {
+        let offsets = asking.handle().committed(&partitions, DEADLINE).ok()?;
+        let offsets: Vec<_> = offsets.into_iter().flatten().collect();
+        (offsets.iter().filter(|p| p.offset == 210).count() == PARTITIONS).then_some(offsets)
+    });
+    assert!(committed.iter().all(|p| p.metadata.starts_with("copycat:")));
+}
+
+#[test]
+fn a_destination_that_is_down_is_retried_and_the_status_says_so() {
+    let mut bench = Bench::new();
+    bench.produce(20);
+    bench.store.lock().unwrap().failures.extend([Failure::Retriable; 6]);
+    let handle = bench.start(|_| {});
+    let retrying = eventually(DEADLINE, "RETRYING", || handle.status().retrying);
+    assert_eq!(handle.status().state, State::Running);
+    assert!(retrying.reason.contains("the store is down"), "{}", retrying.reason);
+    bench.wait_for_all();
+    eventually(DEADLINE, "no more RETRYING", || handle.status().retrying.is_none().then_some(()));
+    stop(&handle);
+}
+
+#[test]
+fn after_fencing_positions_are_asked_again_and_nothing_is_doubled() {
+    let mut bench = Bench::new();
+    bench.produce(300);
+    let failures = [Failure::None, Failure::None, Failure::Fenced, Failure::None, Failure::Fenced];
+    bench.store.lock().unwrap().failures.extend(failures);
+    let handle = bench.start(|settings| settings.batch_rows_max = 10);
+    bench.wait_for_all();
+    assert!(bench.store.lock().unwrap().opens >= 2, "opened again");
+    stop(&handle);
+}
+
+#[test]
+fn a_configuration_error_fails_the_task_with_the_hint() {
+    let mut bench = Bench::new();
+    bench.store.lock().unwrap().failures.extend([Failure::Config]);
+    bench.produce(5);
+    let handle = bench.start(|_| {});
+    assert!(handle.wait(DEADLINE), "the task ends by itself");
+    let status = handle.status();
+    assert_eq!(status.state, State::Failed);
+    assert_eq!(status.trace.as_deref(), Some("no such table\n  hint: create it"));
+    assert_eq!(bench.applied(), 0);
+}
+
+#[test]
+fn what_is_not_json_is_rejected_and_the_rest_goes_on() {
+    let mut bench = Bench::new();
+    let producer = Producer::new(&bench.client(&[])).unwrap();
+    for (value, partition) in [(&b"{"[..], 0), (b"{}", 0), (b"nonsense", 0)] {
+        let value = Some(value);
+        let record =
+            ProducerRecord { topic: "t", partition: Some(partition), value, ..Default::default() };
+        producer.send(&record).unwrap();
+    }
+    producer.flush(DEADLINE).unwrap();
+    bench.produced = 1;
+    let handle = bench.start(|_| {});
+    eventually(DEADLINE, "one stored, two rejected", || {
+        let store = bench.store.lock().unwrap();
+        (store.applied == [(0, 1)] && store.rejected == [(0, 0), (0, 2)]).then_some(())
+    });
+    eventually(DEADLINE, "counted", || {
+        (handle.status().counters.records_reported == 2).then_some(())
+    });
+    stop(&handle);
+}
+
+#[test]
+fn too_many_rejects_trip_the_breaker() {
+    let bench = Bench::new();
+    let producer = Producer::new(&bench.client(&[])).unwrap();
+    for _ in 0..150 {
+        let value = Some(&b"nonsense"[..]);
+        let record = ProducerRecord { topic: "t", partition: Some(0), value, ..Default::default() };
+        producer.send(&record).unwrap();
+    }
+    producer.flush(DEADLINE).unwrap();
+    let handle = bench.start(|settings| settings.batch_rows_max = 1_000);
+    assert!(handle.wait(DEADLINE), "the task ends by itself");
+    let trace = handle.status().trace.unwrap();
+    assert!(trace.contains("cannot be stored") && trace.contains("max.ratio"), "{trace}");
+}
+
+#[test]
+fn a_group_member_takes_over_where_the_last_one_left_off() {
+    let mut bench = Bench::new();
+    bench.produce(40);
+    let group = |settings: &mut SinkTaskSettings| settings.self_assign = false;
+    let first = bench.start(group);
+    bench.wait_for_all();
+    first.stop(StopMode::Leave);
+    assert!(first.wait(DEADLINE));
+    let closed: Vec<_> = bench.store.lock().unwrap().closes.clone();
+    assert!(closed.contains(&(0, false)), "given back in an orderly way: {closed:?}");
+    bench.produce(5);
+    let second = bench.start(group);
+    bench.wait_for_all();
+    stop(&second);
+}
