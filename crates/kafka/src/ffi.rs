@@ -319,9 +319,7 @@ pub(crate) fn mock_rebalance_delay(client: &NativeClient, delay_ms: i32) -> bool
 pub(crate) fn destroy_after_fatal_error<C: ConsumerContext>(client: BaseConsumer<C>) {
     let native = client.client().native_ptr();
     // SAFETY: the client is owned and forgotten, so nobody uses or destroys it again.
-    unsafe {
-        sys::rd_kafka_destroy_flags(native, sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE as i32)
-    };
+    unsafe { sys::rd_kafka_destroy_flags(native, sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) };
     std::mem::forget(client);
 }
 

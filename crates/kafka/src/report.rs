@@ -53,10 +53,10 @@ impl Reporter {
         match (level, facility) {
             // The error callback tells the same, once and readably.
             (_, "FAIL" | "ERROR" | "FATAL") => {
-                tracing::debug!(target: "kafka", client, facility, "{message}")
+                tracing::debug!(target: "kafka", client, facility, "{message}");
             }
             (Emerg | Alert | Critical | Error, _) => {
-                tracing::error!(target: "kafka", client, facility, "{message}")
+                tracing::error!(target: "kafka", client, facility, "{message}");
             }
             (Warning, _) => tracing::warn!(target: "kafka", client, facility, "{message}"),
             (Notice | Info, _) => tracing::info!(target: "kafka", client, facility, "{message}"),

@@ -13,11 +13,11 @@ impl SinkConsumer {
     /// Leaves the group at once, so that others take over without waiting for the session to end, and
     /// closes. For a task that is stopped, deleted or moved.
     pub fn leave(mut self) {
-        if let Some(client) = self.client.clone() {
-            if client.client().fatal_error().is_none() {
-                client.unsubscribe();
-                serve_until_unassigned(&client, Duration::from_secs(5));
-            }
+        if let Some(client) = self.client.clone()
+            && client.client().fatal_error().is_none()
+        {
+            client.unsubscribe();
+            serve_until_unassigned(&client, Duration::from_secs(5));
         }
         self.shut();
     }
@@ -67,7 +67,7 @@ fn destroy_after_fatal_error(mut client: Arc<BaseConsumer<SinkContext>>) {
             Ok(client) => return ffi::destroy_after_fatal_error(client),
             Err(shared) => client = shared,
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::park_timeout(Duration::from_millis(1));
     }
     // The plain destructor would block whoever lets go last.
     tracing::warn!(target: "kafka", "a fenced consumer is still in use and stays in memory");

@@ -24,6 +24,14 @@ pub struct PollLimits {
     pub bytes_max: usize,
 }
 
+/// A record's own bytes, before they are copied.
+pub(super) struct Record<'a> {
+    pub(super) offset: i64,
+    pub(super) timestamp: (i64, TimestampType),
+    pub(super) key: Option<&'a [u8]>,
+    pub(super) value: Option<&'a [u8]>,
+}
+
 /// A partition's share of the current poll.
 struct Slot {
     tp: TopicPartition,
@@ -78,14 +86,15 @@ impl Collector {
         }
         match message.code() {
             0 => {
-                let (at, kind) = message.timestamp();
-                let added = slot.push(
-                    message.offset(),
-                    (at, kind),
-                    message.key(),
-                    message.value(),
-                    |builder| message.headers(|name, value| builder.header(name, value)),
-                );
+                let record = Record {
+                    offset: message.offset(),
+                    timestamp: message.timestamp(),
+                    key: message.key(),
+                    value: message.value(),
+                };
+                let added = slot.push(record, |builder| {
+                    message.headers(|name, value| builder.header(name, value));
+                });
                 self.count(added);
             }
             code if code == Code::PartitionEOF as i32 => {
@@ -104,17 +113,14 @@ impl Collector {
     /// Adds a record that came another way than through the consumer's own queue.
     pub(super) fn add_record(
         &mut self,
-        tp: (&str, i32),
-        offset: i64,
-        timestamp: (i64, TimestampType),
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
+        (topic, partition): (&str, i32),
+        record: Record<'_>,
         headers: impl FnOnce(&mut RawBatchBuilder),
         seats: &Seats,
     ) {
-        let index = self.slot(tp.0, tp.1, seats);
+        let index = self.slot(topic, partition, seats);
         if let Some(slot) = self.slots.get_mut(index).filter(|s| !s.discard) {
-            let added = slot.push(offset, timestamp, key, value, headers);
+            let added = slot.push(record, headers);
             self.count(added);
         }
     }
@@ -179,10 +185,7 @@ impl Slot {
     /// Copies a record in; returns its bytes, or `None` if it lies before the position.
     fn push(
         &mut self,
-        offset: i64,
-        (at, kind): (i64, TimestampType),
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
+        Record { offset, timestamp: (at, kind), key, value }: Record<'_>,
         headers: impl FnOnce(&mut RawBatchBuilder),
     ) -> Option<usize> {
         if offset < self.next {
@@ -202,8 +205,9 @@ mod tests {
     use super::*;
 
     fn record(c: &mut Collector, p: i32, offset: i64, seats: &Seats) {
-        let none = TimestampType::None;
-        c.add_record(("t", p), offset, (-1, none), None, Some(b"v"), |_| (), seats);
+        let timestamp = (-1, TimestampType::None);
+        let record = Record { offset, timestamp, key: None, value: Some(b"v") };
+        c.add_record(("t", p), record, |_| (), seats);
     }
 
     #[test]

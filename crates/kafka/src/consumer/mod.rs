@@ -33,7 +33,7 @@ use crate::lists::{self, Position};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
 use crate::wake::{Wake, Waker};
-use collect::Collector;
+use collect::{Collector, Record};
 use context::SinkContext;
 
 /// Messages taken from the queue at once.
@@ -112,6 +112,7 @@ pub struct SinkConsumer {
     /// Recent average, for sizing drains and buffers.
     record_bytes: usize,
     manual: bool,
+    main_queue_records: u64,
 }
 
 fn fatal_error(client: &BaseConsumer<SinkContext>) -> Option<Error> {
@@ -153,6 +154,7 @@ impl SinkConsumer {
             handle,
             record_bytes: 256,
             manual: false,
+            main_queue_records: 0,
         })
     }
 
@@ -223,8 +225,8 @@ impl SinkConsumer {
         let mut collector = Collector::begin(share, share_bytes);
         self.serve_events(&client, &mut collector);
         self.drain(&client, limits, &mut collector);
-        if collector.rows > 0 {
-            self.record_bytes = (collector.bytes / collector.rows).max(1);
+        if let Some(average) = collector.bytes.checked_div(collector.rows) {
+            self.record_bytes = average.max(1);
         }
         if collector.stale > 0 {
             tracing::debug!(target: "kafka", stale = collector.stale, "dropped records before the position");
@@ -246,13 +248,13 @@ impl SinkConsumer {
     }
 
     /// Serves rebalances, commit outcomes, logs and errors until none is left.
-    fn serve_events(&self, client: &BaseConsumer<SinkContext>, collector: &mut Collector) {
+    fn serve_events(&mut self, client: &BaseConsumer<SinkContext>, collector: &mut Collector) {
         // Bounded, so that a flood of events cannot keep records waiting for ever.
         for _ in 0..DRAIN_MAX {
             // Errors have been collected by the context already.
             if let Some(Ok(message)) = client.poll(Duration::ZERO) {
                 // Fetched before its partition's route took effect: it comes first, in order.
-                tracing::debug!(target: "kafka", "record on the event queue");
+                self.main_queue_records += 1;
                 add_borrowed(collector, &message, client.context());
             }
             if self.events.as_ref().is_none_or(|q| q.len() == 0) {
@@ -272,10 +274,7 @@ impl SinkConsumer {
         let Some(own) = own.as_ref() else { return };
         let seats = context.seats();
         while collector.rows < limits.rows_max && collector.bytes < limits.bytes_max {
-            let average = match collector.rows {
-                0 => self.record_bytes,
-                rows => collector.bytes / rows,
-            };
+            let average = collector.bytes.checked_div(collector.rows).unwrap_or(self.record_bytes);
             let by_bytes = (limits.bytes_max - collector.bytes) / average.max(1);
             let by_rows = limits.rows_max - collector.rows;
             let max = by_bytes.min(by_rows).clamp(1, DRAIN_MAX);
@@ -305,6 +304,12 @@ impl SinkConsumer {
     /// same `group.instance.id`, or fatal. No `revoked` comes before `close`, which then says lost.
     pub fn fatal_error(&self) -> Option<Error> {
         fatal_error(self.client.as_ref()?)
+    }
+
+    /// Records that came over the client's own queue instead of the partitions' route, since the
+    /// start. They are delivered all the same; a number that grows means that routing is broken.
+    pub fn main_queue_records(&self) -> u64 {
+        self.main_queue_records
     }
 
     /// For other threads and for questions to the brokers.
@@ -345,9 +350,8 @@ fn add_borrowed(collector: &mut Collector, m: &BorrowedMessage<'_>, context: &Si
             builder.header(header.key, header.value);
         }
     };
-    let tp = (m.topic(), m.partition());
-    let seats = context.seats();
-    collector.add_record(tp, m.offset(), timestamp, m.key(), m.payload(), headers, &seats);
+    let record = Record { offset: m.offset(), timestamp, key: m.key(), value: m.payload() };
+    collector.add_record((m.topic(), m.partition()), record, headers, &context.seats());
 }
 
 /// Java's `matches` (the whole name) as a librdkafka subscription pattern.

@@ -89,6 +89,7 @@ impl Member {
                     assert!(consumer.seat(&tp, start).unwrap(), "{tp} waits for its seat");
                 }
             }
+            assert_eq!(consumer.main_queue_records(), 0);
             consumer.leave();
         };
         Member { stop, held, thread: std::thread::spawn(run) }
