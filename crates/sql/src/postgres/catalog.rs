@@ -51,7 +51,8 @@ const JSONB_OID: u32 = 3802;
 const RELATION: &str = "SELECT c.oid, n.nspname, c.relname, c.relkind, \
     c.relrowsecurity AND row_security_active(c.oid), \
     EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgdeferrable), \
-    EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary) \
+    EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary), \
+    c.relpersistence = 'u' \
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
     WHERE c.oid = to_regclass($1)";
 
@@ -112,6 +113,11 @@ pub(super) fn read(reply: &Reply, name: &TableName) -> DbResult<Option<PgTable>>
     if !matches!(kind, "r" | "p" | "v" | "f") {
         let text = format!("{name} is no table or view that rows can be written to");
         return Err(DbError::new(DbErrorKind::Config, text));
+    }
+    if relation.text(0, 7) == Some("t") {
+        tracing::warn!(
+            "the table {name} is UNLOGGED: a crash of the server empties it, and the positions stay"
+        );
     }
     let mut common = Vec::with_capacity(columns.rows.len());
     let mut own = Vec::with_capacity(columns.rows.len());

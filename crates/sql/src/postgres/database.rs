@@ -34,6 +34,8 @@ const IN_FLIGHT_MAX: usize = 2;
 const ABANDON_WAIT: Duration = Duration::from_secs(2);
 /// The same where the task has to stop.
 const STOP_WAIT: Duration = Duration::from_millis(200);
+/// Beyond this no message can be sent, and nothing is gained by transactions that large.
+const TRANSACTION_BYTES_MAX: usize = (1 << 30) - (1 << 20);
 /// A buffer that one huge transaction has grown is given back beyond this.
 const BUFFER_KEEP_BYTES: usize = 8 << 20;
 
@@ -162,6 +164,12 @@ pub(super) fn not_connected() -> DbError {
     DbError::new(DbErrorKind::Connection, "not connected")
 }
 
+/// Half of the rows may fit; a row that does not fit alone is to blame.
+fn too_large(bytes: usize) -> DbError {
+    let text = format!("{bytes} bytes are more than PostgreSQL takes at once");
+    DbError::new(DbErrorKind::Data, text).sqlstate("54000")
+}
+
 impl Database for PostgresDatabase {
     fn connect(&mut self) -> DbResult<()> {
         let idle = self.sent.is_empty();
@@ -256,6 +264,10 @@ impl Database for PostgresDatabase {
         let built = self.build(transaction, &mut pipeline);
         let result = built.and_then(|sent| {
             let Some(session) = self.session.as_mut() else { return Err(not_connected()) };
+            if pipeline.len() > TRANSACTION_BYTES_MAX {
+                session.statements.forget(&sent.parsed);
+                return Err(too_large(pipeline.len()));
+            }
             session.start(&mut pipeline)?;
             self.sent.push_back(sent);
             Ok(())

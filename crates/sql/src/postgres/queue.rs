@@ -52,12 +52,7 @@ impl Sent {
         let mut converted = server_error(error);
         match step {
             Some(Step::Advance(n)) if code == "22012" => advance::stale(self.advances.get(n)),
-            Some(Step::Advance(_) | Step::DeadLetters) if converted.kind == DbErrorKind::Drift => {
-                // The table is made again by the next connect, if it is gone.
-                converted.kind = DbErrorKind::Connection;
-                converted.message = format!("a table of ours has changed: {}", converted.message);
-                converted
-            }
+            Some(Step::Advance(_) | Step::DeadLetters) => own_table(converted),
             Some(Step::Probe { .. }) if code == "22012" => append_hit(),
             Some(Step::Copy { append: true, .. }) if code == "23505" => append_hit(),
             Some(Step::Copy { .. }) if copy_is_refused(code) => {
@@ -88,6 +83,29 @@ impl Sent {
         let row = row.and_then(|row| usize::try_from(row).ok());
         let rows = self.rows.get(write).copied().unwrap_or(0);
         converted.location = row.filter(|r| *r < rows).map(|row| RowLocation { write, row });
+    }
+}
+
+/// An error of a table that is ours: no row is to blame.
+fn own_table(mut error: DbError) -> DbError {
+    match error.kind {
+        // The next connect makes it again.
+        DbErrorKind::Drift if error.sqlstate.as_deref() == Some("42P01") => {
+            error.kind = DbErrorKind::Connection;
+            error.message = format!("a table of ours is gone: {}", error.message);
+            error
+        }
+        DbErrorKind::Drift | DbErrorKind::Data => {
+            error.kind = DbErrorKind::Config;
+            error.message = format!(
+                "the table of positions or of dead letters is not as made: {}",
+                error.message
+            );
+            error.hint(
+                "rename the table; it is made again, or set offsets.table, dead.letters.table",
+            )
+        }
+        _ => error,
     }
 }
 
@@ -176,6 +194,18 @@ mod tests {
         assert!(error.message.contains("t-0 is not 5 under epoch 3"));
         let error = sent().failed(&failure(Some(2), "22012", ""), Some(&table()));
         assert_eq!(error.kind, DbErrorKind::Data);
+    }
+
+    #[test]
+    fn a_table_of_ours_blames_no_row() {
+        for (code, kind) in [
+            ("42P01", DbErrorKind::Connection),
+            ("42703", DbErrorKind::Config),
+            ("23514", DbErrorKind::Config),
+            ("55P03", DbErrorKind::Concurrency),
+        ] {
+            assert_eq!(sent().failed(&failure(Some(0), code, ""), None).kind, kind, "{code}");
+        }
     }
 
     #[test]

@@ -160,10 +160,10 @@ fn limit_of(timeout: Duration) -> Duration {
     if timeout.is_zero() { CONNECT_MAX } else { timeout }
 }
 
-/// Several statements of one pipeline may each take their time, so this is a multiple.
+/// Several statements of one pipeline may each take their time, and are answered together.
 fn patience(settings: &SessionSettings) -> Option<Duration> {
     let limit = settings.statement_timeout.filter(|t| !t.is_zero())?;
-    Some(limit.saturating_mul(3).saturating_add(Duration::from_secs(10)))
+    Some(limit.saturating_mul(2).saturating_add(Duration::from_secs(5)))
 }
 
 /// `set_config` for the current transaction: unlike `SET LOCAL` it can be a step of a pipeline
@@ -210,7 +210,7 @@ mod tests {
              set_config('synchronous_commit', 'off', true)"
         );
         assert_eq!(local_settings(&SessionSettings::default(), 150_000), "");
-        assert_eq!(patience(&settings), Some(Duration::from_secs(100)));
+        assert_eq!(patience(&settings), Some(Duration::from_secs(65)));
         assert_eq!(patience(&SessionSettings::default()), None);
     }
 }

@@ -180,6 +180,8 @@ fn unchanged_rows_are_left_alone_where_that_is_asked_for() {
 fn an_upsert_without_its_index_is_drift() {
     let mut pg = Pg::new("CREATE TABLE pairs (id bigint, v text)");
     let plan = pg.plan("pairs", &pairs(), WriteMode::Upsert, &["id"]);
-    let error = failed(pg.store(&plan, &numbered(0, 5)));
-    assert_eq!((error.kind, error.sqlstate.as_deref()), (DbErrorKind::Drift, Some("42P10")));
+    for len in [5, 2000] {
+        let error = failed(pg.store(&plan, &numbered(0, len)));
+        assert_eq!((error.kind, error.sqlstate.as_deref()), (DbErrorKind::Drift, Some("42P10")));
+    }
 }

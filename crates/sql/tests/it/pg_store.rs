@@ -1,11 +1,11 @@
 //! Positions: claimed, fenced, read after failures; and the tables they live in.
 
-use super::pg::{FromZero, Pg, failed, numbered, open, pairs, seat, settings};
+use super::pg::{FromZero, Pg, failed, numbered, open, pairs, seat, settings, write};
 use api::{ResolvedStart, Seat, StartResolver};
 use data::TopicPartition;
 use sql::database::{ClaimError, Database, DbErrorKind};
 use sql::postgres::PostgresDatabase;
-use sql::write::WriteMode;
+use sql::write::{Advance, WriteMode};
 use testkit::postgres;
 
 const PAIRS: &str = "CREATE TABLE pairs (id bigint, v text)";
@@ -176,4 +176,31 @@ fn tables_in_other_schemas_are_made_there() {
     let made = "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class \
                 WHERE relnamespace = '\"Ops\"'::regnamespace AND relkind = 'r'";
     assert_eq!(server.value(made).as_deref(), Some("copycat_dead_letters,copycat_offsets"));
+}
+
+#[test]
+fn one_stale_partition_of_several_stops_them_all() {
+    let mut pg = Pg::new(PAIRS);
+    let seats = [seat("t", 0), seat("t", 1)];
+    let at = pg.database.claim(&seats, &mut FromZero).unwrap();
+    let plan = pg.plan("pairs", &pairs(), WriteMode::Insert, &[]);
+    let batch = numbered(0, 10);
+    let advances = |from: i64| -> Vec<Advance> {
+        let of = |n: usize, from: i64| Advance {
+            tp: seats[n].tp.clone(),
+            epoch: at[n].epoch,
+            from,
+            to: 10,
+        };
+        vec![of(0, 0), of(1, from)]
+    };
+    pg.start_with(&[write(&plan, &batch)], &batch, &advances(3), &[]).unwrap();
+    let error = failed(pg.database.settle());
+    assert_eq!(error.kind, DbErrorKind::Stale);
+    assert!(error.message.contains("t-1 is not 3"), "{error}");
+    pg.database.abandon();
+    assert_eq!((pg.count("pairs"), pg.position()), (0, 0));
+    pg.start_with(&[write(&plan, &batch)], &batch, &advances(0), &[]).unwrap();
+    pg.database.settle().unwrap();
+    assert_eq!((pg.count("pairs"), pg.position()), (10, 10));
 }

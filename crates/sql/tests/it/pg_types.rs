@@ -345,3 +345,19 @@ fn a_nul_in_text_is_that_rows_fault_before_anything_is_sent() {
     let plan = pg.plan("pairs", &pairs(), WriteMode::Insert, &[]);
     pg.store(&plan, &numbered(0, 5)).unwrap();
 }
+
+#[test]
+fn a_record_of_fifty_megabytes_is_stored() {
+    let large = "x".repeat(50 << 20);
+    for len in [1usize, 1000] {
+        let mut pg = Pg::new("CREATE TABLE pairs (id bigint, v text)");
+        let plan = pg.plan("pairs", &pairs(), WriteMode::Insert, &[]);
+        let row = |n: usize| {
+            let v = if n == 0 { large.clone() } else { String::new() };
+            vec![Value::Int(n as i64), Value::Text(v)]
+        };
+        pg.store(&plan, &batch(&pairs(), 0, (0..len).map(row).collect())).unwrap();
+        let length = pg.value("SELECT length(v) FROM pairs WHERE id = 0");
+        assert_eq!(length, Some(large.len().to_string()));
+    }
+}

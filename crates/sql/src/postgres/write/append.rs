@@ -58,7 +58,7 @@ mod tests {
                 append.passed();
             }
         }
-        assert_eq!(attempts, 9, "1000 transactions over existing keys");
+        assert_eq!(attempts, 10, "1000 transactions over existing keys");
         append.succeeded();
         append.left = 0;
         append.failed();

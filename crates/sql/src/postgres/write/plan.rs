@@ -96,12 +96,13 @@ impl PlanState {
         };
         let merges = matches!(plan.mode, WriteMode::Upsert | WriteMode::InsertIgnore);
         let all_binary = encoders.iter().all(|e| e.binary);
+        let appends = merges && all_binary && key_is_unique(plan, pg);
         Ok(PlanState {
             arrays_sql: arrays.map(Arc::from),
             copy_text_sql: statement.copy(false).into(),
             copy_binary_sql: statement.copy(true).into(),
             guard_sql: statement.guard().into(),
-            probe_sql: statement.probe().filter(|_| merges && all_binary).map(Arc::from),
+            probe_sql: statement.probe().filter(|_| appends).map(Arc::from),
             copy_refused: pg.table.is_view || pg.row_security,
             all_binary,
             append: Append::default(),
@@ -154,4 +155,17 @@ impl PlanState {
     pub(in crate::postgres) fn table(&self) -> &PgTable {
         &self.pg
     }
+}
+
+/// Whether an index keeps the plan's key unique: without it COPY would store keys twice that others
+/// write at the same time.
+fn key_is_unique(plan: &WritePlan, pg: &PgTable) -> bool {
+    let mut key: Vec<usize> =
+        plan.key.iter().filter_map(|k| plan.columns.get(*k)).map(|c| c.target).collect();
+    key.sort_unstable();
+    pg.table.unique_keys.iter().any(|unique| {
+        let mut unique = unique.clone();
+        unique.sort_unstable();
+        unique == key
+    })
 }
