@@ -9,6 +9,7 @@
 
 use super::wire::Pipeline;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 /// Statements kept on the server; each plan has one to three.
@@ -24,6 +25,9 @@ struct Entry {
 #[derive(Debug)]
 pub(super) struct Statements {
     named: bool,
+    /// Part of every name: behind a pooler that nobody told us of, another session's statement must
+    /// never be taken for ours.
+    token: u64,
     entries: HashMap<Arc<str>, Entry>,
     /// Also the source of names.
     clock: u64,
@@ -32,7 +36,8 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) fn new(named: bool) -> Statements {
-        Statements { named, entries: HashMap::new(), clock: 0, doomed: Vec::new() }
+        let token = RandomState::new().build_hasher().finish();
+        Statements { named, token, entries: HashMap::new(), clock: 0, doomed: Vec::new() }
     }
 
     /// False behind a transaction pooler.
@@ -64,7 +69,7 @@ impl Statements {
             return entry.name.clone();
         }
         self.make_room();
-        let name: Arc<str> = format!("copycat_{}", self.clock).into();
+        let name: Arc<str> = format!("copycat_{:x}_{}", self.token, self.clock).into();
         pipeline.parse(&name, sql, &[]);
         self.entries.insert(sql.clone(), Entry { name: name.clone(), used: self.clock });
         parsed.push(sql.clone());
@@ -126,6 +131,16 @@ mod tests {
         assert_eq!(statements.doomed.len(), 10);
         statements.close_doomed(&mut pipeline);
         assert!(statements.doomed.is_empty());
+    }
+
+    #[test]
+    fn sessions_never_share_a_name() {
+        let sql: Arc<str> = "SELECT 1".into();
+        let name = || {
+            let (mut pipeline, mut parsed) = (Pipeline::new(), Vec::new());
+            Statements::new(true).prepare(&mut pipeline, &sql, &mut parsed)
+        };
+        assert_ne!(name(), name());
     }
 
     #[test]
