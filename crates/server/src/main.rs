@@ -1,2 +1,30 @@
-//! copycat
-fn main() {}
+//! The `copycat` binary: commands, wiring, exit codes. Everything else is in the library crates.
+//!
+//! Data go to standard output, logs to standard error. Exit codes: 0 all well, 1 internal error or a
+//! check that failed, 2 the request or a file is wrong, 3 something that is needed is not reachable.
+
+mod cli;
+mod exit;
+mod logging;
+mod quickstart;
+mod standalone;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+// The C library's allocator keeps what librdkafka's threads free for each other; this one gives it
+// back.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.command {
+        Command::Standalone(args) => {
+            logging::start(&cli.log);
+            standalone::run(args)
+        }
+        Command::Quickstart(args) => quickstart::run(args),
+    }
+}

@@ -29,6 +29,7 @@ use orders::{Orders, RECORDS_MIN};
 use run::{Outcome, Run};
 use screen::Screen;
 use source::Source;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use worker::{CONNECTOR_FILE, WORKER_FILE, Worker};
@@ -118,27 +119,26 @@ impl Quickstart {
         folder: &Folder,
         interrupt: &Interrupt,
     ) -> Result<(Destination, Source, Worker, String), Failure> {
-        let run = run_id();
-        let tables = if place.is_some() { Tables::of_run(&run) } else { Tables::plain() };
+        let name = run_name();
+        let tables = if place.is_some() { Tables::of_run(&name) } else { Tables::plain() };
         let place = place.unwrap_or_else(|| Place::file(&folder.file(DATABASE_FILE)));
-        let topic = format!("copycat-quickstart-{run}");
         // Kafka first: what cannot be reached must leave nothing in the other.
         let source = match &args.bootstrap_servers {
             None => Source::in_process("orders")?,
-            Some(bootstrap) => Source::kafka(bootstrap, &topic, interrupt)?,
+            Some(bootstrap) => Source::kafka(bootstrap, &name, interrupt)?,
         };
         let opened = Destination::open(&place, tables, interrupt);
         let prepared = opened.and_then(|destination| {
             let port = worker::free_port()?;
             let worker = Worker::new(folder, port);
-            write_files(folder, port, &source, &place, &destination, &topic)?;
+            write_files(folder, port, &source, &place, &destination, &name)?;
             Ok((destination, worker))
         });
         match prepared {
-            Ok((destination, worker)) => Ok((destination, source, worker, topic)),
+            Ok((destination, worker)) => Ok((destination, source, worker, name)),
             Err(failure) => {
                 // The first failure is the one to tell.
-                let _ = source.remove(&group(&topic));
+                let _ = source.remove(&group(&name));
                 Err(failure)
             }
         }
@@ -197,19 +197,18 @@ impl Quickstart {
 
     /// Ends the worker and removes what need not stay.
     fn clean_up(&mut self, screen: &mut Screen, rest: Rest) {
-        if !self.source.is_in_process() {
-            // One that does not answer is killed all the same.
+        let keep_shared = self.keep && rest != Rest::Nothing;
+        let mut removed = Ok(());
+        if !keep_shared && !self.source.is_in_process() {
+            // The group must be let go first. A worker that does not answer is killed all the same.
             let _ = self.worker.stop_connector(&self.connector);
+            removed = self.source.remove(&group(&self.connector));
         }
         self.worker.kill();
-        let keep_shared = self.keep && rest != Rest::Nothing;
-        if !keep_shared {
-            let dropped = self.destination.drop_tables();
-            for failure in [dropped, self.source.remove(&group(&self.connector))] {
-                if let Err(Failure { message, hint, .. }) = failure {
-                    screen.say(&format!("  {message}; {}", hint.unwrap_or_default()));
-                }
-            }
+        let dropped = if keep_shared { Ok(()) } else { self.destination.drop_tables() };
+        for failure in [removed, dropped].into_iter().filter_map(Result::err) {
+            let Failure { message, hint, .. } = failure;
+            screen.say(&format!("  {message}; {}", hint.unwrap_or_default()));
         }
         match rest {
             Rest::Everything => {}
@@ -235,10 +234,12 @@ fn group(connector: &str) -> String {
     format!("connect-{connector}")
 }
 
-/// Something that no other run has.
-fn run_id() -> String {
+/// A name that no other run has: of the topic, the connector and the tables.
+fn run_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{:x}_{:x}", now.as_millis() & 0xffff_ffff, std::process::id())
+    let mut hasher = DefaultHasher::new();
+    (now.as_nanos(), std::process::id()).hash(&mut hasher);
+    format!("quickstart_{:06x}", hasher.finish() & 0xff_ffff)
 }
 
 /// The two files that a user of `copycat standalone` writes.

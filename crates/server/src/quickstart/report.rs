@@ -73,11 +73,8 @@ pub(super) fn what_next(screen: &mut Screen, quickstart: &Quickstart) {
     let Quickstart { destination, source, folder, keep, .. } = quickstart;
     let tables = &destination.tables;
     let orders = format!("SELECT * FROM {} LIMIT 10", tables.orders);
-    let letters = format!(
-        "SELECT {} AS \"order\", reason FROM {}",
-        destination.key_as_text(),
-        tables.letters
-    );
+    let letters =
+        format!("SELECT {} AS order_id, reason FROM {}", destination.key_as_text(), tables.letters);
     if *keep || !destination.is_shared() {
         screen.say("look at the table and at what was set aside");
         screen.say(&format!("  {}", destination.shell(&orders)));

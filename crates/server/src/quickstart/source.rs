@@ -151,6 +151,10 @@ fn reach(admin: &Admin, bootstrap: &str, interrupt: &Interrupt) -> Result<(), Fa
             return Err(Failure::unavailable(format!("{bootstrap} has not answered yet")));
         }
         if !error.is_retriable() || Instant::now() >= deadline {
+            // What happened to the connection tells more than the request that had no answer.
+            let errors = admin.take_errors();
+            let told = errors.iter().find(|e| !e.to_string().ends_with("brokers are down"));
+            let error = told.unwrap_or(&error);
             let hint = error.hint().unwrap_or("is it the address of a running Kafka broker?");
             let message = format!("no answer from Kafka at {bootstrap}: {error}");
             return Err(Failure::unavailable(message)

@@ -39,12 +39,11 @@ impl Tables {
     }
 
     /// For a database that others use as well.
-    pub(super) fn of_run(run: &str) -> Tables {
-        let orders = format!("copycat_quickstart_{run}");
+    pub(super) fn of_run(name: &str) -> Tables {
         Tables {
-            offsets: format!("{orders}_offsets"),
-            letters: format!("{orders}_dead_letters"),
-            orders,
+            orders: name.to_owned(),
+            offsets: format!("{name}_offsets"),
+            letters: format!("{name}_dead_letters"),
         }
     }
 }
@@ -171,8 +170,8 @@ impl Destination {
     /// A dead letter's key as text.
     pub(super) fn key_as_text(&self) -> &'static str {
         match &self.store {
-            Store::Sqlite(_) => "CAST(\"key\" AS TEXT)",
-            Store::Postgres(_) => "convert_from(\"key\", 'UTF8')",
+            Store::Sqlite(_) => "CAST(key AS TEXT)",
+            Store::Postgres(_) => "convert_from(key, 'UTF8')",
         }
     }
 
@@ -201,6 +200,10 @@ pub(super) fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
+    // In double quotes where these have no meaning there, because that is easier to read.
+    if text.contains('\'') && !text.chars().any(|c| "\"$`\\!".contains(c)) {
+        return format!("\"{text}\"");
+    }
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
@@ -212,7 +215,8 @@ mod tests {
     fn words_survive_a_shell() {
         assert_eq!(shell_word("orders.db"), "orders.db");
         assert_eq!(shell_word("my file"), "'my file'");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("it's"), "\"it's\"");
+        assert_eq!(shell_word("it's $5"), r"'it'\''s $5'");
         assert_eq!(shell_word(""), "''");
     }
 

@@ -112,7 +112,7 @@ impl Sqlite {
     }
 
     pub(super) fn shell(&self, query: &str) -> String {
-        format!("sqlite3 -box {} {}", shell_word(&self.shown()), shell_word(query))
+        format!("sqlite3 -header -column {} {}", shell_word(&self.shown()), shell_word(query))
     }
 }
 

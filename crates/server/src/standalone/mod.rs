@@ -1,0 +1,177 @@
+//! `copycat standalone`: one worker, Kafka Connect's own files, REST on port 8083.
+//!
+//! Everything in the files is checked before anything starts. Afterwards trouble outside (Kafka, the
+//! database) is shown in the status and retried; it does not end the worker.
+
+mod connector_file;
+mod worker_file;
+
+use crate::exit::Failure;
+use connector_file::ConnectorFile;
+use herder::{Herder, HerderError};
+use runtime::{Plugins, Worker};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use worker_file::WorkerFile;
+
+/// Beyond the tasks' own time to stop.
+const SHUTDOWN_MARGIN: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The worker's properties file
+    worker: PathBuf,
+    /// Files of connectors to create: properties, JSON or YAML
+    connectors: Vec<PathBuf>,
+}
+
+/// The plugins that are built in.
+fn plugins() -> Plugins {
+    Plugins {
+        connector: connectors::find,
+        converter: converters::find,
+        converters: || converters::plugins().iter().map(|plugin| plugin.class).collect(),
+    }
+}
+
+pub(crate) fn run(args: Args) -> ExitCode {
+    match start(args) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn start(args: Args) -> Result<ExitCode, Failure> {
+    let file = WorkerFile::read(&args.worker)?;
+    let connectors = connector_file::read_all(&args.connectors)?;
+    let worker = Worker::new(file.props.clone(), plugins(), file.address())
+        .map_err(|errors| file.wrong(&errors))?;
+    for notice in worker.check_clients().map_err(|errors| file.wrong(&errors))? {
+        tracing::warn!("{}: {notice}", args.worker.display());
+    }
+    for connector in &connectors {
+        if let Err(errors) = worker.validate(&connector.config) {
+            return Err(connector.wrong(&errors));
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .thread_name("rest")
+        .build()
+        .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
+    runtime.block_on(serve(file, Arc::new(worker), connectors))
+}
+
+async fn serve(
+    file: WorkerFile,
+    worker: Arc<Worker>,
+    connectors: Vec<ConnectorFile>,
+) -> Result<ExitCode, Failure> {
+    // Before anything runs, so that a signal during the start is not missed.
+    let mut signals = Signals::listen()?;
+    let sockets = rest::bind(&file.listeners).await.map_err(|error| {
+        Failure::unavailable(error.to_string())
+            .hint("stop what uses the port, or set listeners=http://:PORT in the worker file")
+    })?;
+    let herder = Herder::start(worker.clone())
+        .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
+    let cluster = Arc::new(RwLock::new(None));
+    announce(&file, sockets, &herder, &cluster);
+    look_for_cluster(worker.clone(), cluster);
+    for connector in connectors {
+        create(&herder, connector).await?;
+    }
+    herder.set_ready();
+    let name = signals.next().await;
+    tracing::info!("{name}: writing what was read, then leaving (again: leave at once)");
+    herder.shutdown();
+    let graceful = Duration::from_millis(worker.config().task_shutdown_graceful_timeout_ms);
+    let waiting = tokio::task::spawn_blocking(move || herder.wait(graceful + SHUTDOWN_MARGIN));
+    tokio::select! {
+        ended = waiting => {
+            if !ended.unwrap_or(false) {
+                tracing::warn!("not everything ended in time");
+            }
+            tracing::info!("stopped");
+            Ok(ExitCode::SUCCESS)
+        }
+        second = signals.next() => {
+            tracing::warn!("{second} again: leaving at once");
+            std::process::exit(if second == "SIGINT" { 130 } else { 143 })
+        }
+    }
+}
+
+fn announce(
+    file: &WorkerFile,
+    sockets: Vec<TcpListener>,
+    herder: &Herder,
+    cluster: &Arc<RwLock<Option<String>>>,
+) {
+    let facts = rest::Facts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("COPYCAT_COMMIT").unwrap_or("unknown").to_owned(),
+        worker_id: file.address(),
+        kafka_cluster_id: cluster.clone(),
+    };
+    let addresses = rest::serve(sockets, herder, facts);
+    for address in addresses {
+        tracing::info!("REST interface on http://{address}");
+    }
+}
+
+/// The cluster's id is for `GET /` only; tasks ask for it themselves.
+fn look_for_cluster(worker: Arc<Worker>, cluster: Arc<RwLock<Option<String>>>) {
+    let body = move || {
+        let id = worker.wait_for_cluster_id();
+        *cluster.write().unwrap_or_else(PoisonError::into_inner) = id;
+    };
+    if let Err(error) = std::thread::Builder::new().name("cluster-id".to_owned()).spawn(body) {
+        tracing::warn!("thread cluster-id could not be started: {error}");
+    }
+}
+
+async fn create(herder: &Herder, connector: ConnectorFile) -> Result<(), Failure> {
+    let ConnectorFile { name, config, target, path } = connector;
+    let path = path.display();
+    match herder.create(name.clone(), config, target).await {
+        Ok(()) => {
+            tracing::info!("connector {name} created from {path}");
+            Ok(())
+        }
+        Err(HerderError::Conflict(message) | HerderError::Invalid(message)) => {
+            Err(Failure::wrong_input(format!("{path}: {message}")))
+        }
+        Err(error) => Err(Failure::unavailable(format!("{path}: {error}"))),
+    }
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Signals, Failure> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::unavailable(format!("signals cannot be caught: {error}")))
+        };
+        let (terminate, interrupt) =
+            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        Ok(Signals { terminate, interrupt })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
