@@ -6,6 +6,7 @@ mod pg_insert;
 mod pg_letters;
 mod pg_modes;
 mod pg_server;
+mod pg_sink;
 mod pg_store;
 mod pg_tables;
 mod pg_types;

@@ -2,6 +2,7 @@
 //!
 //! Place in the data path: the fastest way for plain inserts. An error's line number is the row.
 
+use super::row::Row;
 use super::{PlanState, refused};
 use crate::database::DbResult;
 use crate::postgres::building::{Building, Step};
@@ -29,11 +30,12 @@ pub(super) fn push_binary(
     building.pipeline.copy_data(BINARY_HEAD);
     let count = i16::try_from(state.encoders.len()).unwrap_or(i16::MAX).to_be_bytes();
     for row in 0..write.rows.len() {
+        let cells = Row::new(write, batches, row);
         let written = building.pipeline.copy_row(|buf| {
             buf.extend(count);
             for (n, (column, encoder)) in state.plan.columns.iter().zip(&state.encoders).enumerate()
             {
-                let (cell, rows) = write.cell(batches, row, column);
+                let (cell, rows) = cells.cell(column);
                 encoder.encoder.copy_binary(cell, rows, buf).map_err(|fault| (n, fault))?;
             }
             Ok::<(), (usize, Fault)>(())
@@ -55,13 +57,14 @@ pub(super) fn push_text(
     building.pipeline.bind(&name, &[], Format::Binary).execute(0);
     building.steps.push(Step::Copy { write: index, plan: state.plan.id, append: false });
     for row in 0..write.rows.len() {
+        let cells = Row::new(write, batches, row);
         let written = building.pipeline.copy_row(|buf| {
             for (n, (column, encoder)) in state.plan.columns.iter().zip(&state.encoders).enumerate()
             {
                 if n > 0 {
                     buf.push(b'\t');
                 }
-                let (cell, rows) = write.cell(batches, row, column);
+                let (cell, rows) = cells.cell(column);
                 encoder.encoder.copy_text(cell, rows, buf).map_err(|fault| (n, fault))?;
             }
             buf.push(b'\n');

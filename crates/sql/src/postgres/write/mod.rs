@@ -8,6 +8,7 @@ mod append;
 mod arrays;
 mod copy;
 mod plan;
+mod row;
 mod sql;
 
 pub(super) use plan::PlanState;
