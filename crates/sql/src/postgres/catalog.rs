@@ -41,6 +41,8 @@ pub(super) struct PgTable {
     pub(super) columns: Vec<PgColumn>,
     /// Row-level security applies to this role: COPY is refused.
     pub(super) row_security: bool,
+    /// The role may read it, which COPY BINARY and its guard depend on.
+    pub(super) readable: bool,
     /// Has constraints or constraint triggers that may be deferred to the commit.
     pub(super) deferrable: bool,
 }
@@ -52,7 +54,7 @@ const RELATION: &str = "SELECT c.oid, n.nspname, c.relname, c.relkind, \
     c.relrowsecurity AND row_security_active(c.oid), \
     EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgdeferrable), \
     EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary), \
-    c.relpersistence = 'u' \
+    c.relpersistence = 'u', has_table_privilege(c.oid, 'SELECT') \
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
     WHERE c.oid = to_regclass($1)";
 
@@ -145,6 +147,7 @@ pub(super) fn read(reply: &Reply, name: &TableName) -> DbResult<Option<PgTable>>
         table: Arc::new(table),
         columns: own,
         row_security: relation.text(0, 4) == Some("t"),
+        readable: relation.text(0, 8) == Some("t"),
         deferrable: relation.text(0, 5) == Some("t"),
     }))
 }

@@ -183,6 +183,7 @@ mod tests {
             table: Arc::new(table),
             columns: Vec::new(),
             row_security: false,
+            readable: true,
             deferrable: false,
         }
     }

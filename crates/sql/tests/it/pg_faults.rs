@@ -122,6 +122,18 @@ fn a_role_without_rights_on_the_table_is_told_which() {
 }
 
 #[test]
+fn a_role_that_may_only_insert_inserts() {
+    let (mut pg, role) = restricted();
+    pg.server.execute(&format!("REVOKE ALL ON pairs FROM {role}; GRANT INSERT ON pairs TO {role}"));
+    let plan = pg.plan("pairs", &pairs(), WriteMode::Insert, &[]);
+    for (first, len) in [(0, 10), (10, 2000)] {
+        pg.store(&plan, &numbered(first, len)).unwrap();
+    }
+    assert_eq!(pg.count("pairs"), 2010);
+    drop_role(pg, &role);
+}
+
+#[test]
 fn a_lost_connection_leaves_the_truth_in_the_table() {
     let mut rng = testkit::Rng::new(testkit::seed());
     let mut pg = Pg::new(PAIRS);

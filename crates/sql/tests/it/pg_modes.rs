@@ -185,3 +185,25 @@ fn an_upsert_without_its_index_is_drift() {
         assert_eq!((error.kind, error.sqlstate.as_deref()), (DbErrorKind::Drift, Some("42P10")));
     }
 }
+
+#[test]
+fn a_key_that_another_writer_adds_meanwhile_is_merged() {
+    let mut pg = Pg::new(KEYED);
+    let plan = pg.plan("pairs", &pairs(), WriteMode::Upsert, &["id"]);
+    let mut other = pg.server.client();
+    other.execute("BEGIN; INSERT INTO pairs VALUES (5, 'theirs')");
+    pg.start(&plan, &numbered(0, 2000)).unwrap();
+    // The probe saw nothing; COPY waits for the other's key.
+    testkit::eventually(std::time::Duration::from_secs(30), "COPY waits", || {
+        let waits = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) \
+                     WHERE NOT l.granted AND a.datname = current_database()";
+        (pg.value(waits).as_deref() != Some("0")).then_some(())
+    });
+    other.execute("COMMIT");
+    let error = failed(pg.database.settle());
+    assert_eq!((error.kind, error.location), (DbErrorKind::Concurrency, None), "{error}");
+    pg.database.abandon();
+    pg.store(&plan, &numbered(0, 2000)).unwrap();
+    assert_eq!(pg.value("SELECT v FROM pairs WHERE id = 5").as_deref(), Some("v5"));
+    assert_eq!(pg.count("pairs"), 2000);
+}

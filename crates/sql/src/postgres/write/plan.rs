@@ -120,8 +120,8 @@ impl PlanState {
         if rows < COPY_ROWS_MIN || self.copy_refused {
             return Way::Arrays;
         }
-        // The guard is a named statement: only that remembers the types it was made for.
-        let binary = self.all_binary && named;
+        // The guard reads the table, and is a named statement: only that remembers its types.
+        let binary = self.all_binary && named && self.pg.readable;
         match self.plan.mode {
             WriteMode::Insert if binary => Way::CopyBinary,
             WriteMode::Insert => Way::CopyText,
