@@ -33,6 +33,8 @@ pub(crate) struct Fetch {
     next_topics: Instant,
     subscribed: Vec<String>,
     troubled: bool,
+    /// The trouble that was logged last; repetitions are not.
+    last_trouble: Option<String>,
 }
 
 impl Fetch {
@@ -64,6 +66,7 @@ impl Fetch {
             limits,
             subscribed: Vec::new(),
             troubled: false,
+            last_trouble: None,
         })
     }
 
@@ -121,6 +124,7 @@ impl Fetch {
     fn take(&mut self, polled: Polled) -> Result<(), Error> {
         if self.troubled && !(polled.batches.is_empty() && polled.ends.is_empty()) {
             self.troubled = false;
+            self.last_trouble = None;
             self.shared.status.update(|status| status.retrying = None);
         }
         for batch in polled.batches {
@@ -166,10 +170,14 @@ impl Fetch {
     fn wait_for_kafka(&mut self, error: &kafka::Error) {
         let now = SystemTime::now();
         self.troubled = true;
+        let reason = kafka_error(error.clone()).report();
+        if self.last_trouble.as_ref() != Some(&reason) {
+            tracing::warn!("waiting for kafka: {reason}");
+            self.last_trouble = Some(reason.clone());
+        }
         self.shared.status.update(|status| {
             let (attempts, since) =
                 status.retrying.as_ref().map_or((1, now), |r| (r.attempts + 1, r.since));
-            let reason = error.to_string();
             let next_attempt = now + Duration::from_secs(1);
             status.retrying =
                 Some(Retrying { reason, sqlstate: None, attempts, since, next_attempt });

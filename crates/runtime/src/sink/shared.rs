@@ -48,8 +48,10 @@ impl Shared {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The deliver thread has a start for these partitions.
-    pub(crate) fn seated(&self, starts: impl IntoIterator<Item = (TopicPartition, i64)>) {
+    /// The deliver thread has a start for these partitions. The group hears of it too: where nothing
+    /// arrives after a crash, its offsets would else stay behind.
+    pub(crate) fn seated(&self, starts: Vec<(TopicPartition, i64)>) {
+        self.durable().extend(starts.iter().cloned());
         self.seats().extend(starts);
         self.seats_changed.notify_all();
     }

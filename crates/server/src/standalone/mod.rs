@@ -100,7 +100,7 @@ async fn serve(
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
         }
-        second = signals.next() => {
+        second = signals.again() => {
             tracing::warn!("{second} again: leaving at once");
             std::process::exit(if second == "SIGINT" { 130 } else { 143 })
         }
@@ -166,6 +166,18 @@ impl Signals {
         let (terminate, interrupt) =
             (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
         Ok(Signals { terminate, interrupt })
+    }
+
+    /// A signal that is meant as a second one: process managers often send the first twice.
+    async fn again(&mut self) -> &'static str {
+        const SAME_SIGNAL: Duration = Duration::from_millis(500);
+        let first = tokio::time::Instant::now();
+        loop {
+            let signal = self.next().await;
+            if first.elapsed() > SAME_SIGNAL {
+                return signal;
+            }
+        }
     }
 
     async fn next(&mut self) -> &'static str {
