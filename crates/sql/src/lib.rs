@@ -34,3 +34,6 @@ pub mod table;
 mod wanted;
 mod work;
 pub mod write;
+
+#[cfg(test)]
+mod sink_tests;

@@ -36,42 +36,76 @@ pub(crate) struct Outcome {
 }
 
 /// Judges unknown transactions, oldest first, each the positions it would have left behind.
+///
+/// A transaction moved all of its partitions or none. Where one stands after it and another before,
+/// the former was moved by somebody else (a database that went back in time gives epochs out again).
 pub(crate) fn judge(
     owned: &BTreeMap<TopicPartition, Owned>,
     read: &[(TopicPartition, Option<Position>)],
     unknown: &[Vec<(TopicPartition, i64)>],
 ) -> Outcome {
     let mut outcome = Outcome::default();
+    // Partitions that are still ours, and where they stand.
+    let mut standing: BTreeMap<&TopicPartition, i64> = BTreeMap::new();
     for (tp, position) in read {
         let Some(own) = owned.get(tp) else { continue };
-        let mut lose = |position: i64, why: String| {
-            outcome.lost.push(Lost { tp: tp.clone(), position, why });
-        };
-        let Some(position) = position else {
-            lose(-1, "its row in the offsets table is gone".to_owned());
-            continue;
-        };
-        let at = position.next_offset;
-        if position.epoch != own.epoch {
-            let (theirs, ours) = (position.epoch, own.epoch);
-            lose(at, format!("it has been taken over or reset (epoch {theirs}, ours was {ours})"));
-            continue;
-        }
-        if at == own.durable {
-            continue;
-        }
-        let reached =
-            unknown.iter().position(|ends| ends.iter().any(|(other, to)| other == tp && *to == at));
-        match reached {
-            Some(index) => outcome.committed = outcome.committed.max(index + 1),
-            None if at < own.durable => lose(
-                at,
-                format!("the database went back to {at}, {} was stored before", own.durable),
-            ),
-            None => lose(at, format!("its position is {at}, where we have never been")),
+        match where_it_stands(tp, own, *position, unknown) {
+            Ok(at) => drop(standing.insert(tp, at)),
+            Err((position, why)) => outcome.lost.push(Lost { tp: tp.clone(), position, why }),
         }
     }
+    let mut index = 0;
+    while let Some(ends) = unknown.get(index) {
+        let known = || ends.iter().filter_map(|(tp, to)| Some((tp, *to, *standing.get(tp)?)));
+        let reached: Vec<_> = known().filter(|(_, to, at)| at >= to).collect();
+        let all = reached.len() == known().count();
+        let committed = all && !reached.is_empty() && outcome.committed == index;
+        if committed {
+            outcome.committed = index + 1;
+        } else if !reached.is_empty() {
+            for (tp, at) in
+                reached.into_iter().map(|(tp, _, at)| (tp.clone(), at)).collect::<Vec<_>>()
+            {
+                standing.remove(&tp);
+                let why = format!("its position {at} is not the work of our transactions");
+                outcome.lost.push(Lost { tp, position: at, why });
+            }
+            // What was judged before may have leant on them.
+            (index, outcome.committed) = (0, 0);
+            continue;
+        }
+        index += 1;
+    }
     outcome
+}
+
+/// The position of a partition that can be ours, else the position and why it cannot.
+fn where_it_stands(
+    tp: &TopicPartition,
+    own: &Owned,
+    position: Option<Position>,
+    unknown: &[Vec<(TopicPartition, i64)>],
+) -> Result<i64, (i64, String)> {
+    let Some(position) = position else {
+        return Err((-1, "its row in the offsets table is gone".to_owned()));
+    };
+    let at = position.next_offset;
+    if position.epoch != own.epoch {
+        let (theirs, ours) = (position.epoch, own.epoch);
+        return Err((
+            at,
+            format!("it has been taken over or reset (epoch {theirs}, ours was {ours})"),
+        ));
+    }
+    let possible = unknown.iter().flatten().any(|(other, to)| other == tp && *to == at);
+    if at == own.durable || possible {
+        Ok(at)
+    } else if at < own.durable {
+        let stored = own.durable;
+        Err((at, format!("the database went back to {at}, {stored} was stored before")))
+    } else {
+        Err((at, format!("its position is {at}, where we have never been")))
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +150,15 @@ mod tests {
             let [lost] = outcome.lost.as_slice() else { panic!("{outcome:?}") };
             assert!(lost.why.contains(why), "{}", lost.why);
         }
+    }
+
+    #[test]
+    fn a_transaction_moved_all_of_its_partitions_or_none() {
+        let unknown = [vec![(tp(0), 20), (tp(1), 15)], vec![(tp(0), 30)]];
+        let read = [(tp(0), at(30, 3)), (tp(1), at(10, 3))];
+        let outcome = judge(&owned(), &read, &unknown);
+        assert_eq!((outcome.committed, outcome.lost.len()), (0, 1));
+        assert_eq!(outcome.lost[0].tp, tp(0));
     }
 
     #[test]

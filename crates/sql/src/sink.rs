@@ -216,6 +216,11 @@ impl SqlSink {
     /// Forgets everything accepted of a partition.
     pub(crate) fn drop_partition(&mut self, tp: &TopicPartition) {
         self.owned.remove(tp);
+        // Where it stands later says nothing about what was done under this epoch.
+        for flight in &mut self.pipe.unknown {
+            flight.ends.retain(|(other, _)| other != tp);
+        }
+        self.pipe.unknown.retain(|flight| !flight.ends.is_empty());
         for accepted in &mut self.queue {
             for line in accepted.lines.iter_mut().filter(|line| line.tp == *tp) {
                 line.drop_rest();
@@ -333,6 +338,8 @@ impl SinkTask for SqlSink {
         if positions.len() != seats.len() {
             return Err(Error::bug("not every partition that was asked for has been opened"));
         }
+        // Nothing else is ours: there is nothing that could be otherwise than just read.
+        self.suspect &= !self.owned.is_empty();
         for (seat, own) in seats.iter().zip(&positions) {
             self.owned.insert(seat.tp.clone(), *own);
         }
