@@ -67,6 +67,8 @@ fn version_number(text: &str) -> u32 {
         text.split(|c: char| !c.is_ascii_digit()).map(|p| p.parse::<u32>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0).min(9999);
     match next() {
+        // Not a version at all.
+        0 => 0,
         major @ 10.. => major * 10_000 + next(),
         major => major * 10_000 + next() * 100 + next(),
     }
