@@ -262,6 +262,8 @@ fn write_files(
     if source.is_in_process() {
         // That broker knows no static members; without groups a restart is as quick as with them.
         worker.push((runtime::SELF_ASSIGN, "true".to_owned()));
+        // Nor does it answer a waiting fetch when records come in.
+        worker.push(("consumer.fetch.max.wait.ms", "5".to_owned()));
     }
     folder.properties(WORKER_FILE, "The worker of copycat quickstart", &worker)?;
     let class = match place {

@@ -145,18 +145,19 @@ fn settings(bootstrap: &str) -> ClientSettings {
 /// Waits for an answer of the broker.
 fn reach(admin: &Admin, bootstrap: &str, interrupt: &Interrupt) -> Result<(), Failure> {
     let deadline = Instant::now() + REACH_WITHIN;
+    // What happened to the connection tells more than the request that had no answer.
+    let mut cause = None;
     loop {
         let Err(error) = admin.list_topics(SLICE) else { return Ok(()) };
+        let tells = |error: &kafka::Error| !error.to_string().ends_with("brokers are down");
+        cause = cause.or_else(|| admin.take_errors().into_iter().find(tells));
         if interrupt.is_set() {
             return Err(Failure::unavailable(format!("{bootstrap} has not answered yet")));
         }
         if !error.is_retriable() || Instant::now() >= deadline {
-            // What happened to the connection tells more than the request that had no answer.
-            let errors = admin.take_errors();
-            let told = errors.iter().find(|e| !e.to_string().ends_with("brokers are down"));
-            let error = told.unwrap_or(&error);
+            let error = cause.unwrap_or(error);
             let hint = error.hint().unwrap_or("is it the address of a running Kafka broker?");
-            let message = format!("no answer from Kafka at {bootstrap}: {error}");
+            let message = format!("no answer from Kafka: {error}");
             return Err(Failure::unavailable(message)
                 .hint(format!("{hint}; without --bootstrap-servers none is needed")));
         }
