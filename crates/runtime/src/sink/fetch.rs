@@ -20,6 +20,8 @@ use std::time::{Duration, Instant, SystemTime};
 const POLL_WAIT: Duration = Duration::from_millis(100);
 const ROOM_WAIT: Duration = Duration::from_millis(20);
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+/// A client that is fenced twice within this has a rival; one that is fenced once met itself.
+const FENCED_AGAIN: Duration = Duration::from_secs(60);
 
 pub(crate) struct Fetch {
     settings: SinkTaskSettings,
@@ -35,6 +37,8 @@ pub(crate) struct Fetch {
     troubled: bool,
     /// The trouble that was logged last; repetitions are not.
     last_trouble: Option<String>,
+    /// When the client was last replaced because it was fenced.
+    fenced: Option<Instant>,
 }
 
 impl Fetch {
@@ -47,10 +51,7 @@ impl Fetch {
         starts: Starts,
     ) -> Result<Self, Error> {
         let close_wait = CloseWait::new(settings.shutdown_timeout);
-        let rebalance = SinkRebalance { shared: shared.clone(), close_wait: close_wait.clone() };
-        let consumer =
-            SinkConsumer::new(&settings.consumer, Box::new(rebalance)).map_err(kafka_error)?;
-        stop.wake_with(consumer.waker());
+        let consumer = new_consumer(&settings, &shared, &close_wait, &stop)?;
         let limits =
             PollLimits { rows_max: settings.batch_rows_max, bytes_max: settings.batch_bytes_max };
         let now = Instant::now();
@@ -67,6 +68,7 @@ impl Fetch {
             subscribed: Vec::new(),
             troubled: false,
             last_trouble: None,
+            fenced: None,
         })
     }
 
@@ -152,19 +154,33 @@ impl Fetch {
             (K::Authentication | K::Authorization | K::Configuration | K::Fatal, _) => {
                 Err(kafka_error(error).source("the kafka client cannot go on".to_owned()))
             }
-            (K::Fenced, _) => {
-                let all = self.consumer.assignment();
-                close(&self.shared, self.consumer.handle(), &all, true, Duration::ZERO);
-                Err(Error::config(format!("another worker has taken this task's seat: {error}"))
-                    .hint(
-                        "stop the other worker, or give one of them another listener port or name",
-                    ))
-            }
+            (K::Fenced, _) => self.join_anew(&error),
             _ => {
                 self.wait_for_kafka(&error);
                 Ok(())
             }
         }
+    }
+
+    /// A member that was cut off from the brokers for longer than its session joins anew, and what it
+    /// had sent before may then be answered as if from a second one. Such a client is of no use any
+    /// more and is replaced; where a rival has the same identity, that happens again at once.
+    fn join_anew(&mut self, error: &kafka::Error) -> Result<(), Error> {
+        let all = self.consumer.assignment();
+        close(&self.shared, self.consumer.handle(), &all, true, Duration::ZERO);
+        let now = Instant::now();
+        let before = self.fenced.replace(now);
+        if before.is_some_and(|before| now.duration_since(before) < FENCED_AGAIN) {
+            return Err(Error::config(format!(
+                "another worker has taken this task's seat: {error}"
+            ))
+            .hint("stop the other worker, or give one of them another listener port or name"));
+        }
+        tracing::warn!("joining the group anew: {error}");
+        self.consumer = new_consumer(&self.settings, &self.shared, &self.close_wait, &self.stop)?;
+        self.subscribed.clear();
+        self.next_topics = now;
+        Ok(())
     }
 
     fn wait_for_kafka(&mut self, error: &kafka::Error) {
@@ -314,4 +330,17 @@ impl Fetch {
             tracing::debug!("group offsets not mirrored: {error}");
         }
     }
+}
+
+fn new_consumer(
+    settings: &SinkTaskSettings,
+    shared: &Arc<Shared>,
+    close_wait: &CloseWait,
+    stop: &StopSignal,
+) -> Result<SinkConsumer, Error> {
+    let rebalance = SinkRebalance { shared: shared.clone(), close_wait: close_wait.clone() };
+    let consumer =
+        SinkConsumer::new(&settings.consumer, Box::new(rebalance)).map_err(kafka_error)?;
+    stop.wake_with(consumer.waker());
+    Ok(consumer)
 }

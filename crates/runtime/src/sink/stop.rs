@@ -2,7 +2,7 @@
 
 use kafka::Waker;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What becomes of the task's seat in the group.
@@ -22,7 +22,7 @@ impl StopMode {
 #[derive(Clone, Default)]
 pub(crate) struct StopSignal {
     mode: Arc<AtomicU8>,
-    waker: Arc<OnceLock<Waker>>,
+    waker: Arc<Mutex<Option<Waker>>>,
 }
 
 impl StopSignal {
@@ -34,15 +34,19 @@ impl StopSignal {
         }
     }
 
+    /// The consumer to wake; it takes the place of an earlier one.
     pub(crate) fn wake_with(&self, waker: Waker) {
-        // Set once, by the only fetch thread there is.
-        let _set = self.waker.set(waker);
+        *self.waker() = Some(waker);
+    }
+
+    fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn stop(&self, mode: StopMode) {
         let value = if mode == StopMode::Stay { 1 } else { 2 };
         self.mode.store(value, Ordering::Release);
-        if let Some(waker) = self.waker.get() {
+        if let Some(waker) = self.waker().as_ref() {
             waker.wake();
         }
     }
