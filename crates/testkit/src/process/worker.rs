@@ -10,7 +10,10 @@ use std::{
 use tempfile::TempDir;
 
 use super::http::{Answer, request};
-use crate::{eventually, free_port, private::Private};
+use crate::{
+    eventually, free_port,
+    private::{Private, tail},
+};
 
 /// A worker that is up may take this long to say so.
 const START_DEADLINE: Duration = Duration::from_secs(60);
@@ -258,6 +261,19 @@ impl Worker {
     fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(format!("{name}.properties"))
     }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            say(&format!("the worker's log:\n{}", tail(&self.log)));
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "shown by the test harness when a test fails")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }
 
 fn write(path: &Path, properties: &[(String, String)]) {
