@@ -27,6 +27,7 @@ use crate::lists::{self, Entry, Position};
 use crate::metadata::{self, Topic};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
+use crate::wake::deadline;
 
 /// A topic to create; `partitions` or `replication` -1 is the broker's default.
 #[derive(Clone, Debug)]
@@ -295,11 +296,26 @@ impl Admin {
         Ok(info.filter(|g| g.state != "Dead"))
     }
 
+    fn any_broker(&self, what: &str, timeout: Duration) -> Result<i32> {
+        // The topic is one that no cluster has: the answer is short and has the brokers all the same.
+        let answer = self.client.client().fetch_metadata(Some("-"), timeout);
+        let answer = answer.map_err(|e| self.explain(Error::from_kafka(&e, what)))?;
+        let first = answer.brokers().first().map(|b| b.id());
+        first.ok_or_else(|| Error::new(ErrorKind::Unreachable, format!("{what}: no broker is up")))
+    }
+
     /// Sends a call, waits, and reads errors down to the partition.
     fn call(&self, call: AdminCall<'_>, what: &str, timeout: Duration) -> Result<Vec<Item>> {
         const SLICE: Duration = Duration::from_millis(100);
-        let deadline = Instant::now() + timeout;
-        let pending = AdminPending::send(self.client.client().native_client(), call, timeout);
+        let deadline = deadline(timeout);
+        // Any broker describes topics; the controller, which is the default, may be one that clients
+        // cannot reach.
+        let broker = match call {
+            AdminCall::DescribeTopics(_) => Some(self.any_broker(what, timeout)?),
+            _ => None,
+        };
+        let native = self.client.client().native_client();
+        let pending = AdminPending::send(native, call, broker, timeout);
         let answer = loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if let Some(answer) = pending.poll(left.min(SLICE)) {
@@ -386,7 +402,7 @@ impl std::task::Wake for Unpark {
 /// Waits for an admin future on this thread. Somewhat longer than `timeout`, within which the library
 /// itself ends the request; beyond that it counts as cancelled.
 fn block_on<T>(future: impl Future<Output = KafkaResult<T>>, timeout: Duration) -> KafkaResult<T> {
-    let deadline = Instant::now() + timeout + Duration::from_secs(2);
+    let deadline = deadline(timeout) + Duration::from_secs(2);
     let waker = Arc::new(Unpark(std::thread::current())).into();
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);

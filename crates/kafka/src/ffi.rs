@@ -340,8 +340,14 @@ macro_rules! group_call {
 pub(crate) struct AdminPending(Queue);
 
 impl AdminPending {
-    /// Sends `call`, which the broker has `timeout` to answer.
-    pub(crate) fn send(client: &NativeClient, call: AdminCall<'_>, timeout: Duration) -> Self {
+    /// Sends `call`, which the broker has `timeout` to answer: the one of that id, else the
+    /// controller or coordinator as the request demands.
+    pub(crate) fn send(
+        client: &NativeClient,
+        call: AdminCall<'_>,
+        broker: Option<i32>,
+        timeout: Duration,
+    ) -> Self {
         use sys::rd_kafka_admin_op_t::*;
         let queue = Queue::new(client);
         let (rk, q) = (client.ptr(), queue.0.as_ptr());
@@ -358,6 +364,9 @@ impl AdminPending {
             let options = sys::rd_kafka_AdminOptions_new(rk, op);
             let ms = millis(timeout);
             sys::rd_kafka_AdminOptions_set_request_timeout(options, ms, ptr::null_mut(), 0);
+            if let Some(broker) = broker {
+                sys::rd_kafka_AdminOptions_set_broker(options, broker, ptr::null_mut(), 0);
+            }
             match call {
                 AdminCall::DescribeTopics(names) => {
                     let names: Vec<_> = names.iter().map(|n| c_string(n)).collect();

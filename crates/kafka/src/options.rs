@@ -80,6 +80,8 @@ pub(crate) fn admin(settings: &ClientSettings) -> ClientConfig {
     // Without a group the client serves its own queue and can never join anything.
     config.remove("group.id");
     config.remove("group.instance.id");
+    // A question must not create what it asks about.
+    config.set("allow.auto.create.topics", "false");
     config
 }
 
@@ -143,6 +145,13 @@ mod tests {
         let config = consumer(&settings(&[("group.protocol", "consumer")]));
         assert_eq!(config.get("session.timeout.ms"), None);
         assert_eq!(config.get("partition.assignment.strategy"), None);
+    }
+
+    #[test]
+    fn an_admin_client_joins_and_creates_nothing() {
+        let config = admin(&settings(&[("group.id", "g"), ("allow.auto.create.topics", "true")]));
+        assert_eq!(config.get("group.id"), None);
+        assert_eq!(config.get("allow.auto.create.topics"), Some("false"));
     }
 
     #[test]

@@ -6,10 +6,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi;
+
+/// When `after` will have passed; a wait without end is a day.
+pub(crate) fn deadline(after: Duration) -> Instant {
+    Instant::now() + after.min(Duration::from_secs(24 * 60 * 60))
+}
 
 /// The waiting side.
 pub(crate) struct Wake {

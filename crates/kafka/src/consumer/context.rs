@@ -256,7 +256,13 @@ impl ConsumerContext for SinkContext {
     ) {
         let partitions = ffi::entries(list).into_iter().map(|e| e.tp).collect();
         let done = match err {
-            RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS => self.assign(client, partitions),
+            RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS => {
+                self.assign(client, partitions).inspect_err(|_| {
+                    // The group waits for an answer, whatever it is.
+                    let none = TopicPartitionList::new();
+                    let _ = change(client, &none, Change::assign(is_cooperative(client)));
+                })
+            }
             _ => self.revoke(client, partitions),
         };
         if let Err(e) = done {

@@ -32,7 +32,7 @@ use crate::ffi::{MessageBuffer, Queue};
 use crate::lists::{self, Position};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
-use crate::wake::{Wake, Waker};
+use crate::wake::{Wake, Waker, deadline};
 use collect::{Collector, Record};
 use context::SinkContext;
 
@@ -113,6 +113,7 @@ pub struct SinkConsumer {
     record_bytes: usize,
     manual: bool,
     main_queue_records: u64,
+    fatal_told: bool,
 }
 
 fn fatal_error(client: &BaseConsumer<SinkContext>) -> Option<Error> {
@@ -155,6 +156,7 @@ impl SinkConsumer {
             record_bytes: 256,
             manual: false,
             main_queue_records: 0,
+            fatal_told: false,
         })
     }
 
@@ -203,7 +205,7 @@ impl SinkConsumer {
     /// Waits up to `max_wait` for records or events and returns what is there, within `limits`.
     /// Rebalances are served inside. Never waits for more than the first thing to return.
     pub fn poll(&mut self, max_wait: Duration, limits: PollLimits) -> Result<Polled> {
-        let deadline = Instant::now() + max_wait;
+        let deadline = deadline(max_wait);
         loop {
             self.wake.clear();
             let mut out = Polled::default();
@@ -233,15 +235,16 @@ impl SinkConsumer {
         }
         collector.finish(&mut context.seats(), out);
         out.commits = context.take_commits();
-        let fatal = fatal_error(&client);
         for error in context.reporter.take() {
-            // The library's "fatal" event is a pointer to the error itself.
-            let error = match &fatal {
-                Some(f) if matches!(error.kind(), ErrorKind::Fatal | ErrorKind::Fenced) => {
-                    f.clone()
-                }
-                _ => error,
-            };
+            // The library's "fatal" event only points to the error, which is told below.
+            if error.kind() != ErrorKind::Fatal {
+                out.errors.push(Trouble { at: None, error });
+            }
+        }
+        if !self.fatal_told
+            && let Some(error) = fatal_error(&client)
+        {
+            self.fatal_told = true;
             out.errors.push(Trouble { at: None, error });
         }
         Ok(())

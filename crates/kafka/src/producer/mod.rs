@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::Queue;
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
-use crate::wake::{Wake, Waker};
+use crate::wake::{Wake, Waker, deadline};
 
 /// A record to send. Bytes are copied by `send`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,7 +158,7 @@ impl Producer {
 
     /// The outcomes that have come in, waiting up to `max_wait` for the first.
     pub fn poll(&self, max_wait: Duration) -> Vec<Delivery> {
-        let deadline = Instant::now() + max_wait;
+        let deadline = deadline(max_wait);
         loop {
             self.wake.clear();
             self.serve();
@@ -186,7 +186,7 @@ impl Producer {
     pub fn flush(&self, timeout: Duration) -> Result<()> {
         /// How often linger is cut short.
         const NUDGE: Duration = Duration::from_millis(10);
-        let deadline = Instant::now() + timeout;
+        let deadline = deadline(timeout);
         loop {
             self.wake.clear();
             self.serve();

@@ -15,6 +15,7 @@ use crate::consumer::GroupMetadata;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lists::{self, Position};
 use crate::options::ClientSettings;
+use crate::wake::deadline;
 
 /// A producer with a `transactional.id`.
 pub struct TransactionalProducer {
@@ -76,7 +77,7 @@ impl TransactionalProducer {
     /// Writes out everything and commits, within `timeout`. `ErrorKind::Abortable`: call `abort`.
     /// Retriable kinds: call `commit` again; the outcome is not decided yet.
     pub fn commit(&self, timeout: Duration) -> Result<()> {
-        let deadline = Instant::now() + timeout;
+        let deadline = deadline(timeout);
         self.producer.flush(timeout).map_err(|e| self.producer.fatal_or(e))?;
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let done = self.producer.client.commit_transaction(left);
@@ -86,7 +87,7 @@ impl TransactionalProducer {
 
     /// Discards the transaction, within `timeout`. Retriable kinds: call it again.
     pub fn abort(&self, timeout: Duration) -> Result<()> {
-        let deadline = Instant::now() + timeout;
+        let deadline = deadline(timeout);
         // What is not sent yet need not be; what is must come back before the abort can begin.
         self.producer.client.purge(PurgeConfig::default().queue());
         let _ = self.producer.flush(timeout);

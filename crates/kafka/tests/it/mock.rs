@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kafka::{
-    ErrorKind, MockBroker, MockFailure, MockRequest, NoRebalance, PollLimits, Position, Producer,
-    ProducerRecord, SinkConsumer, TransactionalProducer,
+    Admin, ErrorKind, MockBroker, MockFailure, MockRequest, NoRebalance, PollLimits, Position,
+    Producer, ProducerRecord, SinkConsumer, TransactionalProducer,
 };
 
 use crate::support::{DEADLINE, LIMITS, Recorder, poll_until, read, send, settings, tp, values};
@@ -341,4 +341,20 @@ fn a_transaction_carries_records_and_offsets() {
     producer.send(&record).unwrap();
     producer.abort(DEADLINE).unwrap();
     consumer.close();
+}
+
+#[test]
+fn admin_questions_are_answered_as_far_as_the_mock_goes() {
+    let broker = MockBroker::start(1, &[("t", 2)]).unwrap();
+    send(&producer(&broker), &tp("t", 0), 0..5);
+    let admin = Admin::new(&settings(&broker.bootstrap(), &[])).unwrap();
+    assert!(admin.cluster_id(DEADLINE).is_some());
+    let described = admin.describe_topics(&["t"], DEADLINE).unwrap().remove(0).unwrap();
+    assert_eq!((described.name.as_str(), described.partitions), ("t", 2));
+    let moved = [Position::new(tp("t", 0), 3).with_metadata("m")];
+    admin.alter_group_offsets("g", &moved, DEADLINE).unwrap();
+    let consumer = consumer(&broker, "g");
+    let committed = consumer.handle().committed(&[tp("t", 0)], DEADLINE).unwrap();
+    assert_eq!(committed, [Some(moved[0].clone())]);
+    assert_eq!(admin.watermarks(&tp("t", 0), DEADLINE).unwrap().high, 5);
 }

@@ -296,3 +296,17 @@ fn a_missing_topic_is_reported_while_others_are_read() {
     let nobody = settings(&testkit::kafka::bootstrap(), &[("group.id", "")]);
     assert!(SinkConsumer::new(&nobody, Box::new(NoRebalance)).is_err());
 }
+
+#[test]
+fn the_newer_group_protocol_is_served_by_the_same_handler() {
+    let topic = testkit::kafka::topic("kip848", 3);
+    send(&producer(), &tp(&topic, 1), 0..10);
+    let more = [("group.id", topic.as_str()), ("group.protocol", "consumer")];
+    let recorder = Recorder::default();
+    let mut consumer = consumer(&more, &recorder);
+    consumer.subscribe(&[&topic]).unwrap();
+    assert_eq!(read(&mut consumer, 10).iter().map(|b| b.len()).sum::<usize>(), 10);
+    assert_eq!(consumer.assignment().len(), 3);
+    consumer.leave();
+    assert!(recorder.0.lock().unwrap().held.is_empty());
+}
