@@ -96,6 +96,7 @@ impl PostgresDatabase {
                 Some(Step::Probe { .. } | Step::Copy { append: true, .. }) if wrong_guess => {
                     state.append_failed();
                 }
+                _ if error.kind == DbErrorKind::Data => state.locate_errors(),
                 _ => {}
             }
         }

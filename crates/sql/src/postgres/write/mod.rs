@@ -37,6 +37,7 @@ pub(super) fn push(
     if merges && way == Way::Arrays && write.rows.len() >= COPY_ROWS_MIN {
         state.append.passed();
     }
+    state.wrote();
     match way {
         Way::Nothing => Ok(()),
         Way::Arrays => {

@@ -16,6 +16,10 @@ use std::sync::Arc;
 /// Fewer rows are not faster by COPY, which costs about a microsecond for each of the first 500 rows.
 pub(super) const COPY_ROWS_MIN: usize = 1000;
 
+/// After an array statement failed without naming its row, so many inserts go by COPY, which names
+/// row and column: bad rows come in company.
+const LOCATING_INSERTS: u32 = 16;
+
 /// A way to write rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -52,6 +56,8 @@ pub(in crate::postgres) struct PlanState {
     pub(super) probe_sql: Option<Arc<str>>,
     /// COPY is refused: a view, or row-level security.
     copy_refused: bool,
+    /// Inserts still to go by COPY because an error is to be located.
+    locating: u32,
     pub(super) append: Append,
 }
 
@@ -105,6 +111,7 @@ impl PlanState {
             probe_sql: statement.probe().filter(|_| appends).map(Arc::from),
             copy_refused: pg.table.is_view || pg.row_security,
             all_binary,
+            locating: 0,
             append: Append::default(),
             plan: plan.clone(),
             pg: pg.clone(),
@@ -117,7 +124,8 @@ impl PlanState {
         if self.arrays_sql.is_none() {
             return Way::Nothing;
         }
-        if rows < COPY_ROWS_MIN || self.copy_refused {
+        let locate = self.locating > 0 && self.plan.mode == WriteMode::Insert;
+        if self.copy_refused || (rows < COPY_ROWS_MIN && !locate) {
             return Way::Arrays;
         }
         // The guard reads the table, and is a named statement: only that remembers its types.
@@ -137,6 +145,15 @@ impl PlanState {
     /// COPY does not work on this table; the arrays do.
     pub(in crate::postgres) fn refuse_copy(&mut self) {
         self.copy_refused = true;
+    }
+
+    /// A row is wrong, and which one is not known: the next inserts go by COPY.
+    pub(in crate::postgres) fn locate_errors(&mut self) {
+        self.locating = LOCATING_INSERTS;
+    }
+
+    pub(super) fn wrote(&mut self) {
+        self.locating = self.locating.saturating_sub(1);
     }
 
     pub(in crate::postgres) fn append_failed(&mut self) {
