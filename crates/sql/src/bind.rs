@@ -70,7 +70,7 @@ impl Binder {
         bad: &BadRows,
         catalog: &mut dyn Catalog,
     ) -> DbResult<Bound> {
-        self.planner.begin();
+        self.planner.begin(catalog)?;
         self.reducer.clear();
         let settings = self.planner.settings.clone();
         let mode = settings.mode();

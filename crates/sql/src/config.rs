@@ -299,8 +299,8 @@ pub struct SqlSinkConfig {
     #[config(key = "timestamp.column.type", default = "timestamptz", group = "Tables")]
     pub timestamp_column: TimestampColumn,
 
-    /// How long a table's definition is used before it is read again, in milliseconds. It is also
-    /// read again after errors that speak of a changed table.
+    /// How long a table's definition is used before it is read again, in milliseconds; 0: for ever.
+    /// It is also read again after errors of rows, and after those that speak of a changed table.
     #[config(key = "table.metadata.max.age.ms", default = 300_000, at_least(0), group = "Tables",
         importance = low)]
     pub metadata_max_age_ms: u64,

@@ -107,8 +107,11 @@ impl Planner {
         }
     }
 
-    /// Begins a transaction. True: what was looked up before means nothing now.
-    pub(crate) fn begin(&mut self) {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// Those of what is in flight, where a table is due to be read again.
+    pub(crate) fn begin(&mut self, catalog: &mut dyn Catalog) -> DbResult<()> {
         self.round += 1;
         let max_age = self.settings.metadata_max_age();
         let old = self.tables.iter().any(|t| t.read_at.elapsed() >= max_age && !max_age.is_zero());
@@ -116,8 +119,30 @@ impl Planner {
             self.places.clear();
             self.forget();
         } else if old {
+            catalog.forget_tables()?;
             self.forget();
         }
+        Ok(())
+    }
+
+    /// Reads every known table again. True: one is not what it was.
+    ///
+    /// # Errors
+    /// The database's.
+    pub(crate) fn refresh(&mut self, catalog: &mut dyn Catalog) -> DbResult<bool> {
+        catalog.forget_tables()?;
+        let known: Vec<_> = self.tables.iter().map(|t| (t.name.clone(), t.table.clone())).collect();
+        let mut changed = false;
+        for (name, before) in known {
+            match catalog.table(&name)? {
+                Some(table) if *table == *before => {}
+                _ => changed = true,
+            }
+        }
+        if changed {
+            self.forget();
+        }
+        Ok(changed)
     }
 
     /// Forgets tables and plans, after signs that a table is not what it was.

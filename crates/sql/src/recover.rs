@@ -72,7 +72,11 @@ impl SqlSink {
         self.pipe.abandon();
         self.suspect = true;
         match error.kind {
-            DbErrorKind::Data => self.narrow_down(&error, failed),
+            DbErrorKind::Data => match self.table_changed(failed.as_ref()) {
+                Ok(true) => Ok(()),
+                Ok(false) => self.narrow_down(&error, failed),
+                Err(error) => self.recover(Trouble::from(error), context),
+            },
             DbErrorKind::Drift => {
                 self.binder.planner.forget();
                 self.pipe.db.forget_tables();
@@ -118,6 +122,19 @@ impl SqlSink {
                 Err(api_error(error))
             }
         }
+    }
+
+    /// Whether a table is not what it was when the plans were made: then the row may be good. Asked
+    /// once for each `put` that has bad rows.
+    fn table_changed(&mut self, failed: Option<&Flight>) -> Result<bool, DbError> {
+        let accepted = failed.map(|flight| flight.accepted);
+        if accepted.is_none() || self.checked == accepted {
+            return Ok(false);
+        }
+        self.pipe.db.connect()?;
+        let changed = self.binder.planner.refresh(&mut self.pipe)?;
+        self.checked = accepted;
+        Ok(changed)
     }
 
     /// Takes note of a transaction that failed because of one of its rows.

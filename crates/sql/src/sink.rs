@@ -35,6 +35,8 @@ pub struct SqlSink {
     /// Positions must be read again before anything is written.
     pub(crate) suspect: bool,
     pub(crate) tries: Tries,
+    /// The accepted batches for which tables have been compared after an error of a row.
+    pub(crate) checked: Option<u64>,
 }
 
 impl SqlSink {
@@ -50,6 +52,7 @@ impl SqlSink {
             narrow: None,
             suspect: true,
             tries: Tries::default(),
+            checked: None,
         }
     }
 

@@ -2,3 +2,8 @@
 
 mod examples;
 mod manual;
+mod postgres_errors;
+mod postgres_keys;
+mod postgres_values;
+mod rig;
+mod sqlite;
