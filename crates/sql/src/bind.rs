@@ -145,14 +145,15 @@ impl<'a> Pass<'a> {
     fn part(&mut self, part: &Part) -> DbResult<()> {
         let Some(batch) = self.batches.get(part.batch as usize) else { return Ok(()) };
         let range = part.rows.start as usize..part.rows.end as usize;
+        let place = self.fixed_place(batch)?;
+        let table = place.and_then(|place| self.planner.place_table(place)).cloned();
         let from = batch.rejects.partition_point(|r| r.row < part.rows.start);
         let known = batch.rejects.iter().skip(from).take_while(|r| r.row < part.rows.end);
         self.out.rejects.extend(known.map(|reject| RejectRow {
             batch: part.batch,
             reject: reject.clone(),
-            table: None,
+            table: table.clone(),
         }));
-        let place = self.fixed_place(batch)?;
         for value_run in runs(&batch.values, &range) {
             let value_schema = self.planner.shapes.schema_id(value_run.1);
             let key_runs = match self.keys {

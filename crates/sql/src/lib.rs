@@ -14,6 +14,7 @@ mod bind;
 pub mod config;
 pub mod database;
 mod ddl;
+mod evolve;
 pub mod foreign;
 mod group;
 mod key;

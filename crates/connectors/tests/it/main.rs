@@ -1,5 +1,6 @@
 //! The connectors, each through its plugin, as a worker would use it.
 
+mod dialects;
 mod examples;
 mod manual;
 mod postgres_errors;

@@ -48,7 +48,7 @@ impl SinkContext for Told {
 }
 
 /// Starts every partition at 0.
-struct FromZero;
+pub(crate) struct FromZero;
 
 impl StartResolver for FromZero {
     fn resolve(&mut self, partitions: &[TopicPartition]) -> Result<Vec<ResolvedStart>> {

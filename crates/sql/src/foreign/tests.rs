@@ -1,3 +1,5 @@
+//! Configurations of the other connectors, as their users have them.
+
 use super::*;
 use crate::config::{Dots, InsertMode, PkMode, Quote};
 

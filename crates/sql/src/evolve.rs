@@ -1,0 +1,118 @@
+//! Tables and columns to make, and what is said where they may not be made.
+
+use crate::database::{DbError, DbErrorKind, DbResult};
+use crate::ddl::{column_sql, plain_name, plain_table};
+use crate::plan::Catalog;
+use crate::resolve::Resolved;
+use crate::settings::SinkSettings;
+use crate::table::{NewColumn, NewTable, Table, TableName};
+use crate::wanted::{Wanted, WantedRow};
+use crate::write::WriteMode;
+
+/// Why the missing columns are not added: the reason for each record, or for the task.
+pub(crate) fn refusal(
+    settings: &SinkSettings,
+    table: &Table,
+    resolved: &Resolved,
+    columns: &[NewColumn],
+    evolved: bool,
+    catalog: &dyn Catalog,
+) -> DbResult<Option<String>> {
+    let shown = plain_table(&table.name);
+    let first = resolved.missing.first().and_then(|w| w.name.as_deref()).unwrap_or_default();
+    let sql: Vec<_> = columns
+        .iter()
+        .map(|column| format!("ADD COLUMN {}", column_sql(catalog, column)))
+        .collect();
+    let hint = format!("ALTER TABLE {shown} {}", sql.join(", "));
+    if resolved.missing.iter().any(|w| w.key) {
+        let text = format!("table {shown} has no column {first}, which the key needs");
+        return Err(DbError::new(DbErrorKind::Config, text).hint(hint));
+    }
+    let config = &settings.config;
+    let required = resolved
+        .missing
+        .iter()
+        .find(|w| w.schema.as_ref().is_some_and(|s| !s.is_optional() && s.default().is_none()));
+    let why = if table.is_view {
+        "views are not altered"
+    } else if !config.auto_evolve {
+        "auto.evolve is false"
+    } else if let (Some(field), crate::config::EvolveRequired::Fail) =
+        (required, config.auto_evolve_required)
+    {
+        let name = field.name.as_deref().unwrap_or_default();
+        return Ok(Some(format!(
+            "table {shown} has no column for the required field {name}, and \
+             auto.evolve.required is fail; this would help: {hint}"
+        )));
+    } else if evolved {
+        "it is missing after it was added"
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(format!(
+        "table {shown} has no column for field {first}; {why}; this would help: {hint}"
+    )))
+}
+
+/// The columns to add for the missing ones.
+pub(crate) fn new_columns(settings: &SinkSettings, missing: &[Wanted]) -> Vec<NewColumn> {
+    let column = |wanted: &Wanted| NewColumn {
+        name: settings.rules.column(wanted.name.as_deref().unwrap_or_default()),
+        schema: wanted.schema.clone(),
+        // Rows that are there already have no value for it.
+        nullable: wanted.schema.as_ref().is_none_or(|s| s.is_optional() || s.default().is_none()),
+    };
+    missing.iter().map(column).collect()
+}
+
+/// The table that would be created for a form of record.
+pub(crate) fn new_table(settings: &SinkSettings, name: &TableName, wanted: &WantedRow) -> NewTable {
+    let column_name = |wanted: &Wanted| match &wanted.name {
+        Some(name) => settings.rules.column(name),
+        None if wanted.key => String::new(),
+        None => settings.rules.column(crate::wanted::VALUE_COLUMN),
+    };
+    let columns = wanted.columns.iter().map(|wanted| NewColumn {
+        name: column_name(wanted),
+        schema: wanted.schema.clone(),
+        nullable: !wanted.key && wanted.schema.as_ref().is_none_or(|s| s.is_optional()),
+    });
+    let mode = settings.mode();
+    NewTable {
+        name: name.clone(),
+        columns: columns.collect(),
+        primary_key: wanted.columns.iter().filter(|w| w.key).map(column_name).collect(),
+        updates_expected: matches!(mode, WriteMode::Upsert | WriteMode::Update),
+    }
+}
+
+/// Upserts need a unique index on exactly the key's columns; without it every batch would fail.
+pub(crate) fn check_unique(
+    settings: &SinkSettings,
+    table: &Table,
+    columns: &[(usize, Wanted)],
+) -> DbResult<()> {
+    let key: Vec<usize> = columns.iter().filter(|(_, w)| w.key).map(|(t, _)| *t).collect();
+    let serves = |index: &Vec<usize>| {
+        index.len() == key.len() && key.iter().all(|column| index.contains(column))
+    };
+    if table.unique_keys.iter().any(serves) {
+        return Ok(());
+    }
+    let names: Vec<_> = key
+        .iter()
+        .filter_map(|column| table.columns.get(*column))
+        .map(|column| plain_name(&column.name))
+        .collect();
+    let (names, shown) = (names.join(", "), plain_table(&table.name));
+    let index = match settings.form.schemas {
+        true => String::new(),
+        // Where indexes must be named.
+        false => format!("{} ", plain_name(&format!("{}_key", table.name.name))),
+    };
+    let text = format!("table {shown} needs a unique index on ({names}) for insert.mode=upsert");
+    Err(DbError::new(DbErrorKind::Config, text)
+        .hint(format!("CREATE UNIQUE INDEX {index}ON {shown} ({names})")))
+}
