@@ -6,6 +6,7 @@
 mod cli;
 mod exit;
 mod logging;
+mod options;
 mod quickstart;
 mod standalone;
 
@@ -26,5 +27,6 @@ fn main() -> ExitCode {
             standalone::run(args)
         }
         Command::Quickstart(args) => quickstart::run(args),
+        Command::Options(args) => options::run(&args),
     }
 }

@@ -1,0 +1,140 @@
+//! `copycat options`: the configuration keys of a connector, a converter or the worker, as Markdown.
+//!
+//! The text comes from the definitions that also check a configuration; `docs/reference` holds the
+//! same pages, which a test keeps fresh.
+
+use crate::exit::Failure;
+use config::connector::SinkConnectorConfig;
+use config::worker::StandaloneConfig;
+use config::{Config, ConfigDef, ConfigKey, Props};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A connector or converter class, in any spelling a configuration may use; "worker" for the
+    /// worker file, "connector" for the keys that every sink connector has
+    #[arg(default_value = "connector")]
+    subject: String,
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+pub(crate) fn run(args: &Args) -> ExitCode {
+    match page(&args.subject) {
+        Ok(page) => {
+            print!("{page}");
+            ExitCode::SUCCESS
+        }
+        Err(text) => Failure::wrong_input(text)
+            .hint("copycat options worker, copycat options connector, copycat options CLASS")
+            .report(),
+    }
+}
+
+/// The page of a subject.
+fn page(subject: &str) -> Result<String, String> {
+    if subject == "worker" {
+        let intro = "Keys of the worker file of `copycat standalone`.";
+        return Ok(render("Worker", intro, &StandaloneConfig::def()));
+    }
+    if subject == "connector" {
+        let intro = "Keys that every sink connector has, beside its own.";
+        return Ok(render("Sink connectors", intro, &SinkConnectorConfig::def()));
+    }
+    if let Some(plugin) = converters::find(subject) {
+        let intro = "Keys of the converter, each behind `key.converter.` or `value.converter.`.";
+        return Ok(render(plugin.class, intro, &(plugin.config_def)()));
+    }
+    let plugin = connectors::find(subject, &Props::new())?;
+    let def = (plugin.make)().config_def(subject);
+    let intro = format!("{}. Keys that every sink has come on top.", plugin.summary);
+    Ok(render(subject, &intro, &def))
+}
+
+fn render(title: &str, intro: &str, def: &ConfigDef) -> String {
+    let mut page = format!("# {title}\n\n{intro}\n");
+    let mut group: Option<&str> = None;
+    for key in def.keys() {
+        if key.group.as_deref() != group {
+            group = key.group.as_deref();
+            // Writing to a string cannot fail.
+            let _ok = write!(page, "\n## {}\n", group.unwrap_or("Others"));
+        }
+        let _ok = write!(page, "\n**`{}`** ({})  \n{}\n", key.name, facts(key), text(key));
+    }
+    if def.keys().next().is_none() {
+        page.push_str("\nThere are none.\n");
+    }
+    page
+}
+
+fn facts(key: &ConfigKey) -> String {
+    let mut facts = key.kind.name().to_lowercase();
+    match &key.default {
+        None => facts.push_str(", required"),
+        Some(None) => {}
+        Some(Some(default)) if default.is_empty() => facts.push_str(", empty by default"),
+        Some(Some(default)) => {
+            let _ok = write!(facts, ", default `{default}`");
+        }
+    }
+    let choices = key.validator.as_ref().map(|validator| validator.choices()).unwrap_or_default();
+    if !choices.is_empty() {
+        let _ok = write!(facts, ", one of `{}`", choices.join("`, `"));
+    }
+    facts
+}
+
+fn text(key: &ConfigKey) -> String {
+    key.documentation.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// Every page of `docs/reference` and the subject it is about.
+    const PAGES: [(&str, &str); 7] = [
+        ("worker.md", "worker"),
+        ("connector.md", "connector"),
+        ("postgres-sink.md", "postgres-sink"),
+        ("sqlite-sink.md", "sqlite-sink"),
+        ("json-converter.md", "JsonConverter"),
+        ("string-converter.md", "StringConverter"),
+        ("byte-array-converter.md", "ByteArrayConverter"),
+    ];
+
+    #[test]
+    fn the_reference_pages_are_fresh() {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+        let refresh = std::env::var_os("COPYCAT_REFRESH_DOCS").is_some();
+        for (file, subject) in PAGES {
+            let page = page(subject).unwrap();
+            let path = folder.join(file);
+            if refresh {
+                std::fs::create_dir_all(&folder).unwrap();
+                std::fs::write(&path, &page).unwrap();
+            }
+            let kept = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                kept == page,
+                "docs/reference/{file} is stale: COPYCAT_REFRESH_DOCS=1 cargo test -p server pages"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_says_what_it_is_for() {
+        for (_, subject) in PAGES {
+            let page = page(subject).unwrap();
+            assert!(!page.contains(")  \n\n"), "a key without text in {subject}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_subject_is_told_what_exists() {
+        let error = page("postgress-sink").unwrap_err();
+        assert!(error.contains("postgres-sink"), "{error}");
+    }
+}
