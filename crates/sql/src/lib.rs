@@ -37,4 +37,6 @@ mod work;
 pub mod write;
 
 #[cfg(test)]
+mod bind_tests;
+#[cfg(test)]
 mod sink_tests;

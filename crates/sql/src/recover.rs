@@ -29,6 +29,8 @@ pub(crate) struct Tries {
 const DRIFT_MAX: u32 = 1;
 /// Deadlocks and lock timeouts in a row that are repeated at once.
 const CONCURRENCY_MAX: u32 = 5;
+/// An attempt that took longer is not repeated at once.
+const AT_ONCE_MAX: Duration = Duration::from_millis(500);
 /// A position that did not fit and was then found to fit; more often than this is a riddle.
 const STALE_MAX: u32 = 3;
 /// The longest pause before a deadlock victim tries again, times the attempts so far.
@@ -90,7 +92,9 @@ impl SqlSink {
             }
             DbErrorKind::Concurrency => {
                 self.tries.concurrency += 1;
-                if self.tries.concurrency > CONCURRENCY_MAX {
+                // A lock that was waited for long is waited for in the open, where a task can stop.
+                let long = self.began.elapsed() >= AT_ONCE_MAX;
+                if self.tries.concurrency > CONCURRENCY_MAX || long {
                     self.tries.concurrency = 0;
                     return Err(self.count_retry(api_error(error)));
                 }

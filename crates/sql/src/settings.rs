@@ -1,7 +1,7 @@
 //! The options of a task in the form in which binding uses them, and what a database is like.
 
 use crate::config::{
-    DatabaseSettings, ExactlyOnce, InsertMode, NullValues, SqlSinkConfig, TypeDialect,
+    DatabaseSettings, ExactlyOnce, InsertMode, NullValues, PkMode, SqlSinkConfig, TypeDialect,
 };
 use crate::naming::{NameRules, setting_table};
 use crate::write::WriteMode;
@@ -67,10 +67,11 @@ impl SinkSettings {
         SinkSettings::new(config, tolerance, form)
     }
 
-    /// What a record without a value does.
+    /// What a record without a value does. Only keys and headers are left of it to name a row.
     pub fn null_values(&self) -> NullValues {
+        let named = matches!(self.config.pk_mode, PkMode::RecordKey | PkMode::RecordHeader);
         match self.config.null_values {
-            NullValues::Auto if self.config.delete_enabled => NullValues::Delete,
+            NullValues::Auto if self.config.delete_enabled && named => NullValues::Delete,
             NullValues::Auto => NullValues::Ignore,
             other => other,
         }
@@ -177,6 +178,13 @@ mod tests {
         assert_eq!((plain.null_values(), plain.deletes()), (NullValues::Ignore, false));
         let deleting = make(&[("delete.enabled", "true"), ("pk.mode", "record_key")]).unwrap();
         assert_eq!(deleting.null_values(), NullValues::Delete);
+        let marked = [
+            ("delete.enabled", "true"),
+            ("pk.mode", "record_value"),
+            ("delete.marker.field", "__deleted"),
+        ];
+        let marked = make(&marked).unwrap();
+        assert_eq!((marked.null_values(), marked.deletes()), (NullValues::Ignore, true));
         let error = make(&[("delete.enabled", "true")]).unwrap_err();
         assert!(error.message.contains("pk.mode=record_key"), "{}", error.message);
     }

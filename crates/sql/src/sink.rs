@@ -19,6 +19,7 @@ use api::{
 use data::{Batch, TopicPartition};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A sink task over any database.
 pub struct SqlSink {
@@ -37,6 +38,8 @@ pub struct SqlSink {
     pub(crate) tries: Tries,
     /// The accepted batches for which tables have been compared after an error of a row.
     pub(crate) checked: Option<u64>,
+    /// When the attempt under way began.
+    pub(crate) began: Instant,
 }
 
 impl SqlSink {
@@ -53,6 +56,7 @@ impl SqlSink {
             suspect: true,
             tries: Tries::default(),
             checked: None,
+            began: Instant::now(),
         }
     }
 
@@ -62,6 +66,7 @@ impl SqlSink {
             if context.cancelled() {
                 return Err(Error::cancelled());
             }
+            self.began = Instant::now();
             let result = self.step(context, drain);
             self.land(context);
             match result {
