@@ -4,6 +4,8 @@
 //! database) is shown in the status and retried; it does not end the worker.
 
 mod connector_file;
+#[cfg(test)]
+mod examples;
 mod worker_file;
 
 use crate::exit::Failure;

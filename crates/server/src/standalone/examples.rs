@@ -1,0 +1,39 @@
+//! The configuration examples of the pages people read first must be accepted as they stand.
+
+use super::plugins;
+use config::worker::StandaloneConfig;
+use config::{Config, Props};
+use runtime::Worker;
+use std::path::PathBuf;
+
+const PAGES: [&str; 3] = [
+    "README.md",
+    "crates/connectors/src/postgres/README.md",
+    "crates/connectors/src/sqlite/README.md",
+];
+
+/// The `properties` blocks of a page.
+fn blocks(page: &str) -> Vec<String> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let parts = text.split("```properties\n").skip(1);
+    parts.map(|part| part.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn configurations_in_the_pages_are_valid() {
+    let (workers, connectors): (Vec<Props>, Vec<Props>) = PAGES
+        .iter()
+        .flat_map(|page| blocks(page))
+        .map(|block| config::properties::parse(&block).unwrap())
+        .partition(|props| props.get("connector.class").is_none());
+    assert!(!workers.is_empty() && !connectors.is_empty(), "the pages have examples");
+    for props in &workers {
+        StandaloneConfig::parse(props).unwrap();
+    }
+    let worker = Worker::new(workers[0].clone(), plugins(), "localhost:8083".to_owned()).unwrap();
+    for props in &connectors {
+        let validated = worker.validate(props);
+        assert_eq!(validated.unwrap().notices, Vec::<String>::new(), "{props:?}");
+    }
+}
