@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own chores, one module each.
 
+mod bench;
 mod tidy;
 
 use std::process::ExitCode;
@@ -17,10 +18,14 @@ struct Cli {
 enum Chore {
     /// Checks the house rules that neither rustfmt nor clippy knows.
     Tidy,
+    /// Measures the built binary against references in the same run.
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().chore {
         Chore::Tidy => tidy::run(),
+        Chore::Bench(bench) => bench::run(bench),
     }
 }

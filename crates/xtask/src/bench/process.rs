@@ -1,0 +1,76 @@
+//! What a process has used, as the kernel counts it.
+
+use std::{fs, time::Duration};
+
+use anyhow::{Context as _, Result};
+
+/// Clock ticks a second in /proc; the same on every Linux that Rust supports.
+const TICKS: f64 = 100.0;
+
+/// User and system time of the process so far, in seconds.
+pub(super) fn cpu_seconds(pid: u32) -> Result<f64> {
+    let path = format!("/proc/{pid}/stat");
+    let stat = fs::read_to_string(&path).with_context(|| path.clone())?;
+    parse_cpu(&stat).with_context(|| format!("{path} has an unknown form"))
+}
+
+/// The second field may hold anything, also blanks and parentheses.
+fn parse_cpu(stat: &str) -> Option<f64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(11);
+    let user: f64 = fields.next()?.parse().ok()?;
+    let system: f64 = fields.next()?.parse().ok()?;
+    Some((user + system) / TICKS)
+}
+
+/// Resident memory in MB.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Memory {
+    pub(super) now: f64,
+    pub(super) peak: f64,
+}
+
+pub(super) fn memory(pid: u32) -> Result<Memory> {
+    let path = format!("/proc/{pid}/status");
+    let status = fs::read_to_string(&path).with_context(|| path.clone())?;
+    parse_memory(&status).with_context(|| format!("{path} has an unknown form"))
+}
+
+fn parse_memory(status: &str) -> Option<Memory> {
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<f64>().ok().map(|kb| kb / 1024.0)
+    };
+    Some(Memory { now: field("VmRSS:")?, peak: field("VmHWM:")? })
+}
+
+/// Waits a while between two looks.
+pub(super) fn pause(time: Duration) {
+    std::thread::park_timeout(time);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_names_of_processes_do_not_matter() {
+        let stat = "1 (a) b) S 1 1 1 0 -1 4 5 6 7 8 150 25 0 0 20 0 4 0 9";
+        assert_eq!(parse_cpu(stat), Some(1.75));
+        assert_eq!(parse_cpu("1 (a"), None);
+    }
+
+    #[test]
+    fn memory_is_in_megabytes() {
+        let status = "Name:\ta\nVmHWM:\t  20480 kB\nVmRSS:\t  10240 kB\n";
+        assert_eq!(parse_memory(status), Some(Memory { now: 10.0, peak: 20.0 }));
+        assert_eq!(parse_memory(""), None);
+    }
+
+    #[test]
+    fn this_process_can_be_read() {
+        let pid = std::process::id();
+        assert!(cpu_seconds(pid).unwrap() >= 0.0);
+        assert!(memory(pid).unwrap().peak > 0.0);
+    }
+}
