@@ -101,6 +101,12 @@ pub trait SinkTask: Send {
     /// Otherwise what was accepted has been flushed, or is dropped here.
     fn close(&mut self, partitions: &[TopicPartition], lost: bool, context: &mut dyn SinkContext);
 
+    /// Whether the destination keeps the positions, and what the group is told is a mirror of them.
+    /// Without, the group's offsets are all there is.
+    fn keeps_positions(&self) -> bool {
+        true
+    }
+
     /// Dead letters not forwarded to the dead-letter topic yet, oldest first.
     fn outbox(&mut self, letters_max: usize) -> Result<Vec<DeadLetter>>;
 

@@ -384,6 +384,10 @@ impl SinkTask for SqlSink {
         self.land(context);
     }
 
+    fn keeps_positions(&self) -> bool {
+        self.settings.exactly_once()
+    }
+
     fn outbox(&mut self, letters_max: usize) -> Result<Vec<DeadLetter>> {
         self.quiesce();
         let db = &mut self.pipe.db;

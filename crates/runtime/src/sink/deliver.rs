@@ -73,6 +73,7 @@ impl Deliver {
             retry_since: None,
             outbox: dead_letters.is_some(),
         };
+        shared.set_mirrors(task.keeps_positions());
         Deliver { task, chain, context, shared, starts, dead_letters, state }
     }
 
@@ -188,6 +189,7 @@ impl Deliver {
         let read: usize = wanted.iter().map(RawBatch::len).sum();
         self.shared.status.count(|c| c.records_read += read as u64);
         let decoded = wanted.into_iter().map(|raw| self.chain.run(raw)).collect();
+        self.shared.set_value_prefix(self.chain.value.value_prefix());
         self.state.unsettled = true;
         self.task.put(decoded, &mut self.context)?;
         self.state.outbox |= self.context.take_reported();
@@ -201,7 +203,7 @@ impl Deliver {
         };
         let partitions: Vec<TopicPartition> = self.state.opening.iter().cloned().collect();
         let seats = self.starts.seats(&partitions)?;
-        let mut resolver = self.starts.resolver(&client);
+        let mut resolver = self.starts.resolver(&client, self.task.keeps_positions());
         let starts = self.task.open(&seats, &mut resolver, &mut self.context)?;
         let starts: Vec<_> = partitions.into_iter().zip(starts).collect();
         for (tp, offset) in &starts {

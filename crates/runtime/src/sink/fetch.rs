@@ -113,6 +113,7 @@ impl Fetch {
                 let events_only = PollLimits { rows_max: 0, bytes_max: 0 };
                 self.consumer.poll(Duration::ZERO, events_only)
             } else {
+                self.consumer.share_prefix(self.shared.value_prefix());
                 self.consumer.poll(POLL_WAIT, self.limits)
             };
             self.take(polled.map_err(kafka_error)?)?;
@@ -323,7 +324,7 @@ impl Fetch {
             return;
         }
         self.next_commit = now + self.settings.commit_interval;
-        let positions = mirror(self.shared.take_durable(None));
+        let positions = mirror(&self.shared, self.shared.take_durable(None));
         if !positions.is_empty()
             && let Err(error) = self.consumer.commit_async(&positions)
         {

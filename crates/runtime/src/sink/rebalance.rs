@@ -86,14 +86,15 @@ pub(crate) fn close(
         }
     }
     shared.drop_seats(&partitions);
-    let positions = mirror(shared.take_durable(Some(&partitions)));
+    let positions = mirror(shared, shared.take_durable(Some(&partitions)));
     if !lost && let Err(error) = client.commit_sync(&positions, COMMIT_WAIT) {
         tracing::debug!("group offsets not mirrored: {error}");
     }
 }
 
-/// Positions as the group keeps them, marked as a mirror.
-pub(crate) fn mirror(durable: Vec<(TopicPartition, i64)>) -> Vec<Position> {
-    let position = |(tp, offset)| Position::new(tp, offset).with_metadata(MIRROR);
+/// Positions as the group keeps them, marked where they mirror the destination's own.
+pub(crate) fn mirror(shared: &Shared, durable: Vec<(TopicPartition, i64)>) -> Vec<Position> {
+    let mark = if shared.mirrors() { MIRROR } else { "" };
+    let position = |(tp, offset)| Position::new(tp, offset).with_metadata(mark);
     durable.into_iter().map(position).collect()
 }

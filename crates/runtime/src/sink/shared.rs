@@ -6,7 +6,7 @@ use data::TopicPartition;
 use kafka::ClientHandle;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What the fetch thread asks of the deliver thread.
@@ -29,6 +29,10 @@ pub(crate) struct Shared {
     durable: Mutex<BTreeMap<TopicPartition, i64>>,
     cancelled: AtomicBool,
     delivering: AtomicBool,
+    /// What the value converter says most values begin with.
+    value_prefix: Mutex<Option<Arc<[u8]>>>,
+    /// The destination keeps the positions; the group's are marked as their mirror.
+    mirrors: AtomicBool,
 }
 
 impl Shared {
@@ -41,6 +45,8 @@ impl Shared {
             durable: Mutex::default(),
             cancelled: AtomicBool::new(false),
             delivering: AtomicBool::new(true),
+            value_prefix: Mutex::default(),
+            mirrors: AtomicBool::new(true),
         }
     }
 
@@ -107,6 +113,22 @@ impl Shared {
             None => std::mem::take(&mut *durable).into_iter().collect(),
             Some(list) => list.iter().filter_map(|tp| durable.remove_entry(tp)).collect(),
         }
+    }
+
+    pub(crate) fn set_mirrors(&self, mirrors: bool) {
+        self.mirrors.store(mirrors, Ordering::Release);
+    }
+
+    pub(crate) fn mirrors(&self) -> bool {
+        self.mirrors.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_value_prefix(&self, prefix: Option<Arc<[u8]>>) {
+        *self.value_prefix.lock().unwrap_or_else(PoisonError::into_inner) = prefix;
+    }
+
+    pub(crate) fn value_prefix(&self) -> Option<Arc<[u8]>> {
+        self.value_prefix.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits for the destination end soon.

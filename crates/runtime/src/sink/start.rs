@@ -20,8 +20,9 @@ pub(crate) struct Starts {
 }
 
 impl Starts {
-    pub(crate) fn resolver<'a>(&'a self, client: &'a ClientHandle) -> Resolver<'a> {
-        Resolver { starts: self, client }
+    /// `mirrors`: the group's offsets are a mirror of positions that the destination keeps.
+    pub(crate) fn resolver<'a>(&'a self, client: &'a ClientHandle, mirrors: bool) -> Resolver<'a> {
+        Resolver { starts: self, client, mirrors }
     }
 
     /// # Errors
@@ -57,6 +58,7 @@ impl Starts {
 pub(crate) struct Resolver<'a> {
     starts: &'a Starts,
     client: &'a ClientHandle,
+    mirrors: bool,
 }
 
 impl StartResolver for Resolver<'_> {
@@ -65,7 +67,7 @@ impl StartResolver for Resolver<'_> {
         let mut starts = Vec::with_capacity(partitions.len());
         for (tp, committed) in partitions.iter().zip(committed) {
             let offset = match committed {
-                Some(position) if position.metadata.starts_with(MIRROR) => {
+                Some(position) if self.mirrors && position.metadata.starts_with(MIRROR) => {
                     return Err(database_lost_positions(&self.starts.group, tp, position.offset));
                 }
                 Some(position) => position.offset,

@@ -84,6 +84,16 @@ impl Worker {
     fn check_converters(&self, props: &Props, found: &mut Findings) {
         for side in ["key.converter", "value.converter"] {
             let own = props.get(side);
+            let prefix = format!("{side}.");
+            if own.is_none()
+                && let Some(key) =
+                    props.keys().find(|k| k.starts_with(&prefix) && !k.ends_with(".plugin.version"))
+            {
+                found.notices.push(format!(
+                    "{key} has no effect without {side}: the worker's converter is used with the \
+                     worker's settings"
+                ));
+            }
             let source = if own.is_some() { props } else { &self.props };
             let Some(class) = own.or_else(|| self.props.get(side)) else { continue };
             match self.plugins.find_converter(class) {
@@ -92,7 +102,6 @@ impl Worker {
                     found.errors.push(ConfigError::new(side, text));
                 }
                 Ok(plugin) => {
-                    let prefix = format!("{side}.");
                     let settings = source.with_prefix(&prefix);
                     let def: ConfigDef = (plugin.config_def)();
                     for value in def.validate(&settings) {
