@@ -1,6 +1,6 @@
 //! What a process has used, as the kernel counts it.
 
-use std::{fs, time::Duration};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use anyhow::{Context as _, Result};
 
@@ -21,6 +21,31 @@ fn parse_cpu(stat: &str) -> Option<f64> {
     let user: f64 = fields.next()?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;
     Some((user + system) / TICKS)
+}
+
+/// CPU time of each live thread so far, in seconds, by the threads' names without their numbers.
+pub(super) fn thread_seconds(pid: u32) -> Result<BTreeMap<String, f64>> {
+    let mut threads = BTreeMap::new();
+    let folder = format!("/proc/{pid}/task");
+    for entry in fs::read_dir(&folder).with_context(|| folder.clone())? {
+        let path = entry?.path();
+        // A thread may have ended meanwhile.
+        let (Ok(name), Ok(stat)) =
+            (fs::read_to_string(path.join("comm")), fs::read_to_string(path.join("schedstat")))
+        else {
+            continue;
+        };
+        let ns = stat.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok());
+        *threads.entry(kind(&name)).or_default() += ns.unwrap_or(0.0) / 1e9;
+    }
+    Ok(threads)
+}
+
+/// "rdk:broker1" and "rdk:broker2" are of one kind, as are "deliver-a" and "deliver-b".
+fn kind(name: &str) -> String {
+    let name = name.trim();
+    let name = name.split_once('-').map_or(name, |(kind, _)| kind);
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned()
 }
 
 /// Resident memory in MB.
@@ -68,9 +93,17 @@ mod tests {
     }
 
     #[test]
+    fn threads_of_one_kind_are_added_up() {
+        assert_eq!(kind("rdk:broker1\n"), "rdk:broker");
+        assert_eq!(kind("deliver-bench-0"), "deliver");
+        assert_eq!(kind("copycat\n"), "copycat");
+    }
+
+    #[test]
     fn this_process_can_be_read() {
         let pid = std::process::id();
         assert!(cpu_seconds(pid).unwrap() >= 0.0);
         assert!(memory(pid).unwrap().peak > 0.0);
+        assert!(!thread_seconds(pid).unwrap().is_empty());
     }
 }

@@ -11,8 +11,15 @@ impl Series {
         self.0.push(value);
     }
 
+    /// The middle one, or the mean of the two in the middle; NaN where there is none.
     pub(super) fn median(&self) -> f64 {
-        self.quantile(0.5)
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (upper, lower) = (sorted.len() / 2, sorted.len().saturating_sub(1) / 2);
+        match (sorted.get(lower), sorted.get(upper)) {
+            (Some(lower), Some(upper)) => f64::midpoint(*lower, *upper),
+            _ => f64::NAN,
+        }
     }
 
     pub(super) fn max(&self) -> f64 {
@@ -121,6 +128,7 @@ mod tests {
         let runs = series(&[3.0, 1.0, 2.0]);
         assert_eq!(runs.median(), 2.0);
         assert_eq!(runs.spread(|v| format!("{v:.1}")), "2.0 (1.0–3.0)");
+        assert_eq!(series(&[4.0, 1.0, 2.0, 3.0]).median(), 2.5);
         assert_eq!(series(&[7.0]).spread(|v| v.to_string()), "7");
         assert!(series(&[]).median().is_nan());
         assert_eq!(paired_ratio(&series(&[2.0, 9.0, 4.0]), &series(&[1.0, 3.0, 4.0])), 2.0);

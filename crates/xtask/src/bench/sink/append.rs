@@ -26,7 +26,7 @@ struct Size {
     ours: Case,
 }
 
-pub(super) fn run(bench: &Bench) -> Result<Section> {
+pub(super) fn run(bench: &Bench) -> Result<Vec<Section>> {
     let rows: &[u64] = if bench.quick { &[10_000] } else { &[1_000, 5_000, 10_000] };
     let mut sizes = Vec::new();
     for rows in rows {
@@ -48,7 +48,20 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
         plain.add(&transfer.measure(&mut transfer.positions())?);
         check_rows(bench, bench.records, "true")?;
     }
-    Ok(table(&sizes, &usual, &pooled, &plain))
+    Ok(vec![table(&sizes, &usual, &pooled, &plain), threads(&usual)])
+}
+
+/// Where the worker's own CPU goes.
+fn threads(usual: &Case) -> Section {
+    let columns = ["kind of thread", "CPU, ns a row"];
+    let mut section = Section::new("Own CPU by thread, envelope at default settings", &columns);
+    let mut threads: Vec<(&String, &f64)> = usual.threads.iter().collect();
+    threads.sort_by(|a, b| b.1.total_cmp(a.1));
+    for (name, ns) in threads.into_iter().filter(|(_, ns)| **ns >= 1.0) {
+        section.row([name.clone(), format!("{ns:.0}")]);
+    }
+    section.note("Names are cut by the kernel after 15 bytes. rdk is librdkafka.");
+    section
 }
 
 fn insert<'a>(

@@ -151,7 +151,11 @@ impl Bench {
 
     fn run(&self, subject: Subject) -> Result<Vec<Section>> {
         match subject {
-            Subject::Append => Ok(vec![append::run(self)?, consume::run(self)?]),
+            Subject::Append => {
+                let mut sections = append::run(self)?;
+                sections.push(consume::run(self)?);
+                Ok(sections)
+            }
             Subject::Upsert => Ok(vec![upsert::run(self)?]),
             Subject::ExactlyOnce => Ok(vec![exactly_once::run(self)?]),
             Subject::Latency => Ok(vec![latency::run(self)?]),

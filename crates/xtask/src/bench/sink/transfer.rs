@@ -1,7 +1,7 @@
 //! One run of the binary: a topic into a table, watched from outside and checked at the end.
 
 use std::{
-    fmt::Debug,
+    collections::BTreeMap,
     time::{Duration, Instant},
 };
 
@@ -15,7 +15,7 @@ use testkit::{
 use super::Bench;
 use super::topics::{Form, Topic};
 use crate::bench::{
-    process::{cpu_seconds, memory, pause},
+    process::{cpu_seconds, memory, pause, thread_seconds},
     table::{Series, thousands},
 };
 
@@ -40,7 +40,7 @@ pub(super) struct Transfer<'a> {
 }
 
 /// One measured run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sample {
     rows: u64,
     /// From exec to the last row, in seconds.
@@ -50,6 +50,8 @@ pub(super) struct Sample {
     first_s: f64,
     pub(super) cpu_s: f64,
     pub(super) peak_mb: f64,
+    /// CPU seconds by kind of thread.
+    pub(super) threads: BTreeMap<String, f64>,
 }
 
 impl Sample {
@@ -142,8 +144,9 @@ impl<'a> Transfer<'a> {
         let whole_s = start.elapsed().as_secs_f64();
         let (first_rows, first_s) = first.unwrap_or_default();
         let (cpu_s, peak_mb) = (cpu_seconds(worker.id())?, memory(worker.id())?.peak);
+        let threads = thread_seconds(worker.id())?;
         worker.kill9();
-        Ok(Sample { rows: self.until, whole_s, first_rows, first_s, cpu_s, peak_mb })
+        Ok(Sample { rows: self.until, whole_s, first_rows, first_s, cpu_s, peak_mb, threads })
     }
 }
 
@@ -211,6 +214,8 @@ pub(super) struct Case {
     with_start: Series,
     pub(super) per_cpu_s: Series,
     peaks: Series,
+    /// Of the last run: nanoseconds a row by kind of thread.
+    pub(super) threads: BTreeMap<String, f64>,
 }
 
 impl Case {
@@ -219,6 +224,9 @@ impl Case {
         self.with_start.push(sample.rate_with_start());
         self.per_cpu_s.push(sample.rows_per_cpu_s());
         self.peaks.push(sample.peak_mb);
+        let threads = sample.threads.iter();
+        self.threads =
+            threads.map(|(name, s)| (name.clone(), s * 1e9 / sample.rows as f64)).collect();
     }
 
     pub(super) fn add_rate(&mut self, rate: f64) {
