@@ -1,6 +1,7 @@
 //! Converters: bytes of a record's key or value to rows and back, a batch at a time.
 
 use data::{Batch, Rows, Span};
+use std::sync::Arc;
 
 /// Which half of a record a converter instance serves. Connect's `isKey`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +49,13 @@ pub trait Converter: Send {
     /// cannot be read is rejected ([`Batch::reject`]) and gets a null row; rows that are dead
     /// already get a null row too. Text and bytes that need no change stay spans of the raw bytes.
     fn decode(&mut self, side: Side, batch: &mut Batch);
+
+    /// Bytes that the next records probably begin with and that say nothing new, as a schema before
+    /// each payload does. Records that begin with exactly these bytes may then be kept without them
+    /// ([`data::RawBatch::value_parts`]). Stays the same `Arc` as long as it is any good.
+    fn value_prefix(&self) -> Option<Arc<[u8]>> {
+        None
+    }
 
     /// Appends one span a row of `rows` to `out`.
     fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError>;

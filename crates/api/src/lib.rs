@@ -12,5 +12,5 @@ mod transform;
 pub use connector::{ConnectorPlugin, ConverterPlugin, SinkConnector, TaskContext, Tolerance};
 pub use converter::{Converter, EncodeError, Encoded, Side};
 pub use error::{Error, ErrorKind, Result};
-pub use sink::{DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
+pub use sink::{Cancel, DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
 pub use transform::{Predicate, Transform};

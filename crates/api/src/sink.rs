@@ -12,6 +12,7 @@
 
 use crate::error::Result;
 use data::{Batch, Reject, TopicPartition};
+use std::sync::Arc;
 
 /// A partition that is assigned to the task, before its start is known.
 #[derive(Clone, Debug)]
@@ -78,8 +79,15 @@ pub struct DeadLetter {
     pub message: String,
 }
 
+/// A question that waits ask again and again, from any thread.
+pub type Cancel = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// A destination of records. All methods are called from one thread.
 pub trait SinkTask: Send {
+    /// Given before anything else is called: waits for the destination end with
+    /// `ErrorKind::Cancelled` soon after this turns true.
+    fn set_cancel(&mut self, _cancelled: Cancel) {}
+
     /// Takes the partitions: stores the start of those the destination does not know, and gives the
     /// position each is to be read from. An owner before us can write no more once this returns.
     fn open(

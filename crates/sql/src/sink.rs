@@ -14,7 +14,8 @@ use crate::settings::SinkSettings;
 use crate::work::{Accepted, Narrow, cut_before};
 use crate::write::Advance;
 use api::{
-    DeadLetter, Error, ErrorKind, Result, Seat, SinkContext, SinkTask, StartResolver, Tolerance,
+    Cancel, DeadLetter, Error, ErrorKind, Result, Seat, SinkContext, SinkTask, StartResolver,
+    Tolerance,
 };
 use data::{Batch, TopicPartition};
 use std::collections::{BTreeMap, VecDeque};
@@ -382,6 +383,10 @@ impl SinkTask for SqlSink {
             self.drop_partition(tp);
         }
         self.land(context);
+    }
+
+    fn set_cancel(&mut self, cancelled: Cancel) {
+        self.pipe.db.set_cancel(cancelled);
     }
 
     fn keeps_positions(&self) -> bool {

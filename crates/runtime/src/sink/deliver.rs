@@ -54,7 +54,7 @@ struct Progress {
 
 impl Deliver {
     pub(crate) fn new(
-        task: Box<dyn SinkTask>,
+        mut task: Box<dyn SinkTask>,
         chain: Chain,
         context: Context,
         shared: Arc<Shared>,
@@ -74,6 +74,8 @@ impl Deliver {
             outbox: dead_letters.is_some(),
         };
         shared.set_mirrors(task.keeps_positions());
+        let asked = shared.clone();
+        task.set_cancel(Arc::new(move || asked.is_cancelled()));
         Deliver { task, chain, context, shared, starts, dead_letters, state }
     }
 
