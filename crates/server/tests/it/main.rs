@@ -1,0 +1,12 @@
+//! The `copycat` binary against a real Apache Kafka and a real PostgreSQL.
+//!
+//! Tests whose names begin with `fault` have a longer form in `scripts/soak`.
+
+mod groups;
+mod harness;
+mod kills;
+mod outages;
+mod positions;
+mod quickstart;
+mod tables;
+mod topics;
