@@ -3,6 +3,7 @@
 //! All callbacks run on the thread that polls, inside `SinkConsumer::poll`, `leave` or `close`.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use data::TopicPartition;
 use rdkafka::client::ClientContext;
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::ffi::{self, Queue};
 use crate::lists::{self, Position};
 use crate::report::Reporter;
+use crate::wake::deadline;
 
 pub(super) struct SinkContext {
     pub(super) reporter: Reporter,
@@ -27,8 +29,14 @@ pub(super) struct SinkContext {
     /// The queue that every seated partition is routed to; gone once closing has begun.
     own: Mutex<Option<Queue>>,
     commits: Mutex<Vec<CommitOutcome>>,
+    reroute_until: Mutex<Option<Instant>>,
     pub(super) handle: OnceLock<ClientHandle>,
 }
+
+/// How long routes are renewed after a change of the assignment. A fetch that is stopped clears its
+/// partition's route when the library's thread gets to it, which may be after the partition was
+/// routed and started anew; the partition would then feed no queue at all, silently.
+const REROUTE: Duration = Duration::from_secs(5);
 
 /// A panic in a callback leaves these values whole: each is changed in one step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,6 +51,7 @@ impl SinkContext {
             seats: Mutex::default(),
             own: Mutex::new(None),
             commits: Mutex::default(),
+            reroute_until: Mutex::new(None),
             handle: OnceLock::new(),
         }
     }
@@ -77,11 +86,29 @@ impl SinkContext {
         }
     }
 
-    /// Routes partitions to the own queue.
+    /// Routes partitions to the own queue, now and repeatedly for [`REROUTE`].
     pub(super) fn route(&self, client: &BaseConsumer<SinkContext>, list: &[(TopicPartition, i64)]) {
+        *lock(&self.reroute_until) = Some(deadline(REROUTE));
         if let Some(own) = self.own().as_ref() {
             for (tp, _) in list {
                 ffi::route(client.client().native_client(), tp, Some(own));
+            }
+        }
+    }
+
+    /// Whether the assignment changed so short a while ago that routes must be renewed.
+    pub(super) fn is_renewing(&self) -> bool {
+        lock(&self.reroute_until).is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Routes all seated partitions again while that is needed.
+    pub(super) fn reroute(&self, client: &BaseConsumer<SinkContext>) {
+        if !self.is_renewing() {
+            return;
+        }
+        if let Some(own) = self.own().as_ref() {
+            for (tp, _) in self.seats().positions() {
+                ffi::route(client.client().native_client(), &tp, Some(own));
             }
         }
     }
@@ -196,7 +223,7 @@ pub(super) fn seek(
         return Ok(());
     }
     let list = lists::with_offsets(list.iter().map(|(tp, o)| (tp, *o)))?;
-    let done = client.seek_partitions(list, std::time::Duration::ZERO);
+    let done = client.seek_partitions(list, Duration::ZERO);
     done.map(drop).map_err(|e| Error::from_kafka(&e, "seek"))
 }
 

@@ -36,6 +36,9 @@ use crate::wake::{Wake, Waker, deadline};
 use collect::{Collector, Record};
 use context::SinkContext;
 
+/// How often routes are renewed after a change of the assignment.
+const RENEW: Duration = Duration::from_millis(20);
+
 /// Messages taken from the queue at once.
 const DRAIN_MAX: usize = 1024;
 
@@ -114,6 +117,7 @@ pub struct SinkConsumer {
     manual: bool,
     main_queue_records: u64,
     fatal_told: bool,
+    renewed: Instant,
 }
 
 fn fatal_error(client: &BaseConsumer<SinkContext>) -> Option<Error> {
@@ -157,6 +161,7 @@ impl SinkConsumer {
             manual: false,
             main_queue_records: 0,
             fatal_told: false,
+            renewed: Instant::now(),
         })
     }
 
@@ -186,6 +191,11 @@ impl SinkConsumer {
         let context = client.context();
         let list = lists::with_offsets(partitions.iter().map(|(tp, o)| (tp, *o)))?;
         self.manual = true;
+        // What is queued of partitions that were read already must not pass for what comes from the
+        // new offsets; a seek outdates it at once (its own outcome does not matter).
+        let seated = |tp| context.seats().get(tp).is_some_and(|s| s.position.is_some());
+        let moved: Vec<_> = partitions.iter().filter(|(tp, _)| seated(tp)).cloned().collect();
+        context::seek(&client, &moved)?;
         let paused = {
             let mut seats = context.seats();
             let mut paused = seats.paused();
@@ -208,14 +218,27 @@ impl SinkConsumer {
         let deadline = deadline(max_wait);
         loop {
             self.wake.clear();
+            self.renew_routes()?;
             let mut out = Polled::default();
             self.fill(limits, &mut out)?;
             let left = deadline.saturating_duration_since(Instant::now());
             if !out.is_empty() || left.is_zero() || self.wake.by_hand() {
                 return Ok(out);
             }
-            self.wake.wait(left);
+            // Asked only now: what was served above may have changed the assignment.
+            let renewing = self.client()?.context().is_renewing();
+            self.wake.wait(if renewing { left.min(RENEW) } else { left });
         }
+    }
+
+    /// Renews routes every [`RENEW`] after a change of the assignment.
+    fn renew_routes(&mut self) -> Result<()> {
+        if self.renewed.elapsed() >= RENEW {
+            let client = self.client()?;
+            client.context().reroute(client);
+            self.renewed = Instant::now();
+        }
+        Ok(())
     }
 
     fn fill(&mut self, limits: PollLimits, out: &mut Polled) -> Result<()> {

@@ -20,33 +20,31 @@ impl SinkConsumer {
         let one = [(tp.clone(), offset)];
         let list = lists::with_offsets([(tp, offset)])?;
         let change = |e| Error::from_kafka(&e, &format!("start {tp} at {offset}"));
-        if !self.manual && context::is_cooperative(&client) {
-            if before.position.is_some() {
-                let old = lists::partitions([tp]);
-                client.incremental_unassign(&old).map_err(change)?;
+        let cooperative = !self.manual && context::is_cooperative(&client);
+        let seated = before.position.is_some();
+        // A seek, unlike a new assignment, outdates at once what the queue still has of the old
+        // position; a record from there would otherwise pass for one of the new position.
+        let started = (seated || !cooperative) && {
+            context.route(&client, &one);
+            let second = Duration::from_secs(1);
+            let sought = client.seek_partitions(lists::with_offsets([(tp, offset)])?, second);
+            sought.is_ok_and(|list| ffi::entries(&list).iter().all(|e| e.code == 0))
+        };
+        context.seats().take(tp.clone(), Some(offset));
+        if !started && cooperative {
+            // Fetching has not begun, or has stopped because the offset was out of range.
+            if seated {
+                client.incremental_unassign(&lists::partitions([tp])).map_err(change)?;
             }
-            context.seats().take(tp.clone(), Some(offset));
             context.route(&client, &one);
             client.incremental_assign(&list).map_err(change)?;
-            context.route(&client, &one);
-        } else {
-            context.route(&client, &one);
-            let seconds = Duration::from_secs(1);
-            let sought = client.seek_partitions(list, seconds).map_err(change);
-            let stuck = match &sought {
-                Ok(list) => ffi::entries(list).iter().any(|e| e.code != 0),
-                Err(_) => true,
-            };
-            context.seats().take(tp.clone(), Some(offset));
-            if stuck {
-                // Fetching has stopped (offset out of range) or not begun: assign all anew.
-                self.reassign(&client)?;
-            }
-            if before.position.is_none() {
-                client.resume(&lists::partitions([tp])).map_err(change)?;
-            }
-            context.route(&client, &one);
+        } else if !started {
+            self.reassign(&client)?;
         }
+        if !cooperative && !seated {
+            client.resume(&lists::partitions([tp])).map_err(change)?;
+        }
+        context.route(&client, &one);
         if before.paused { self.pause(std::slice::from_ref(tp)).map(|()| true) } else { Ok(true) }
     }
 

@@ -56,8 +56,8 @@ pub(crate) fn values(batches: &[RawBatch], partition: i32) -> Vec<String> {
     of.flat_map(|b| (0..b.len()).map(|row| text(b.value(row)))).collect()
 }
 
-fn text(bytes: Option<&[u8]>) -> String {
-    bytes.map_or_else(|| "(null)".to_owned(), |b| String::from_utf8_lossy(b).into_owned())
+fn text(bytes: Option<impl AsRef<[u8]>>) -> String {
+    bytes.map_or_else(|| "(null)".to_owned(), |b| String::from_utf8_lossy(b.as_ref()).into_owned())
 }
 
 /// Sends the numbers `range` as values to one partition and waits until they are written.
