@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How often the database is asked.
 const TICK: Duration = Duration::from_millis(1);
+/// Without progress for so long the worker is asked for the reason, and again each time.
+const ASK_AFTER: Duration = Duration::from_secs(1);
 /// Without any progress for so long something is wrong.
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
@@ -44,6 +46,8 @@ pub(super) struct Run<'a> {
     /// The last progress that was seen, and when.
     seen: Progress,
     moved: Instant,
+    /// When the worker was last asked for its status.
+    asked: Instant,
 }
 
 impl<'a> Run<'a> {
@@ -65,6 +69,7 @@ impl<'a> Run<'a> {
             phase: Phase::First,
             seen: Progress::default(),
             moved: started,
+            asked: started,
         })
     }
 
@@ -142,6 +147,14 @@ impl<'a> Run<'a> {
                 message: format!("the worker has ended by itself ({status}); its log says why"),
                 hint: None,
             });
+        }
+        if self.moved.elapsed() >= ASK_AFTER && self.asked.elapsed() >= ASK_AFTER {
+            self.asked = Instant::now();
+            let quickstart = &self.quickstart;
+            if let Some(reason) = quickstart.worker.task_failure(&quickstart.connector) {
+                let message = format!("the worker's task has failed: {reason}");
+                return Err(Failure { code: 1, message, hint: None });
+            }
         }
         if self.moved.elapsed() < STUCK_AFTER {
             return Ok(());

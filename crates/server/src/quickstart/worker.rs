@@ -71,16 +71,27 @@ impl Worker {
 
     /// Lets a connector go through the REST interface, so that its consumer group is empty at once.
     pub(super) fn stop_connector(&self, name: &str) -> io::Result<()> {
+        self.ask("PUT", &format!("/connectors/{name}/stop")).map(drop)
+    }
+
+    /// Why the connector's task has failed, if it has.
+    pub(super) fn task_failure(&self, name: &str) -> Option<String> {
+        let answer = self.ask("GET", &format!("/connectors/{name}/status")).ok()?;
+        failure_in(answer.split_once("\r\n\r\n")?.1)
+    }
+
+    /// One request to the REST interface, and the whole answer.
+    fn ask(&self, method: &str, path: &str) -> io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
         write!(
             stream,
-            "PUT /connectors/{name}/stop HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\
              Connection: close\r\n\r\n"
         )?;
-        // The answer is known by what it does; it is read so that the request is not cut short.
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).map(drop)
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     }
 
     /// The end of its log, indented.
@@ -99,6 +110,14 @@ impl Drop for Worker {
     }
 }
 
+/// The first line of a failed task's trace.
+fn failure_in(status: &str) -> Option<String> {
+    let status: serde_json::Value = serde_json::from_str(status).ok()?;
+    let task = status["tasks"].as_array()?.iter().find(|task| task["state"] == "FAILED")?;
+    let trace = task["trace"].as_str().unwrap_or("no reason is given");
+    trace.lines().next().map(str::to_owned)
+}
+
 /// A port of this machine that nobody listens on. Below the range of outgoing connections, one of
 /// which could take it before the worker does.
 pub(super) fn free_port() -> Result<u16, Failure> {
@@ -108,4 +127,18 @@ pub(super) fn free_port() -> Result<u16, Failure> {
         .ok_or_else(|| {
             Failure::unavailable("no free port on 127.0.0.1 for the worker's REST interface")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_task_is_found_in_a_status() {
+        let failed =
+            r#"{"tasks":[{"state":"RUNNING"},{"state":"FAILED","trace":"no table\n at"}]}"#;
+        assert_eq!(failure_in(failed).as_deref(), Some("no table"));
+        assert_eq!(failure_in(r#"{"tasks":[{"state":"RUNNING","trace":"old"}]}"#), None);
+        assert_eq!(failure_in("not found"), None);
+    }
 }

@@ -83,6 +83,21 @@ fn nothing_is_needed_and_a_second_run_leaves_the_first_alone() {
 }
 
 #[test]
+fn a_file_of_the_users_own_takes_more_than_one_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let args = ["--records", RECORDS, "--database-url", "jdbc:sqlite:mine.db"];
+    for _ in 0..2 {
+        let out = is_right(&run(dir.path(), &args));
+        assert!(out.contains("sqlite3 -header -column mine.db"), "\n{out}");
+        assert_eq!(names(dir.path()), ["mine.db"]);
+    }
+    let connection = Connection::open(dir.path().join("mine.db")).expect("a database");
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'quickstart\\_%' ESCAPE '\\'";
+    // Orders, positions and dead letters of each run.
+    assert_eq!(count(&connection, tables), 6);
+}
+
+#[test]
 fn real_kafka_and_postgresql_are_left_as_they_were() {
     let (dir, database) = (tempfile::tempdir().expect("a folder"), postgres::database());
     let bootstrap = kafka::bootstrap();

@@ -71,7 +71,11 @@ impl Place {
                 .map_err(|error| wrong(error.message).hint(error.hint.unwrap_or_default()))?;
             let path = std::path::absolute(&location.path)
                 .map_err(|error| wrong(format!("{}: {error}", location.path.display())))?;
-            return Ok(Place::Sqlite { url: url.to_owned(), path });
+            // The worker runs in another folder, so a relative path would be another file there.
+            let query = url.split_once('?').map_or("", |(_, query)| query);
+            let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+            let url = format!("jdbc:sqlite:{}{query}", path.display());
+            return Ok(Place::Sqlite { url, path });
         }
         let config = sql::postgres::wire::ConnectConfig::parse(url)
             .map_err(|error| wrong(error.to_string()))?;
@@ -225,6 +229,10 @@ mod tests {
         let parse = |url: &str| Place::parse(url);
         assert!(
             matches!(parse("jdbc:sqlite:x.db"), Ok(Place::Sqlite { path, .. }) if path.is_absolute())
+        );
+        let query = parse("sqlite:x.db?synchronous=full");
+        assert!(
+            matches!(query, Ok(Place::Sqlite { url, .. }) if url.ends_with("/x.db?synchronous=full"))
         );
         assert!(matches!(parse("jdbc:postgresql://h/d"), Ok(Place::Postgres { .. })));
         for bad in ["jdbc:mysql://h/d", "orders.db", "jdbc:sqlite::memory:"] {
