@@ -2,10 +2,13 @@
 //!
 //! Tests whose names begin with `fault` have a longer form in `scripts/soak`.
 
+mod bad_files;
+mod bad_records;
 mod groups;
 mod harness;
 mod kills;
 mod outages;
+mod poison;
 mod positions;
 mod quickstart;
 mod tables;
