@@ -192,10 +192,11 @@ impl SqlSink {
         let lost = if self.settings.exactly_once() { self.read_positions()? } else { Vec::new() };
         self.pipe.unknown.clear();
         self.suspect = false;
-        self.land(context);
+        // First, so that nothing is told about them: where they stand is not our doing.
         for lost in &lost {
             self.drop_partition(&lost.tp);
         }
+        self.land(context);
         for accepted in &mut self.queue {
             for line in &mut accepted.lines {
                 line.sent = line.done;
@@ -204,7 +205,11 @@ impl SqlSink {
         self.land(context);
         match lost.first() {
             None => Ok(()),
-            Some(first) => Err(Trouble::Api(fenced(first, &lost))),
+            Some(first) => {
+                // That explains it, however often.
+                self.tries.stale = 0;
+                Err(Trouble::Api(fenced(first, &lost)))
+            }
         }
     }
 
