@@ -166,7 +166,7 @@ impl Admin {
 
     /// The cluster's id; `None` if no broker answers in time or the broker has none.
     pub fn cluster_id(&self, timeout: Duration) -> Option<String> {
-        self.client.client().fetch_cluster_id(timeout).filter(|id| !id.is_empty())
+        metadata::cluster_id(self.client.client(), timeout)
     }
 
     pub fn watermarks(&self, tp: &TopicPartition, timeout: Duration) -> Result<Watermarks> {

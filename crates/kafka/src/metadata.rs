@@ -1,6 +1,6 @@
 //! Topics and offsets as the brokers report them; shared by consumers and the admin client.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use data::TopicPartition;
 use rdkafka::Offset;
@@ -17,6 +17,23 @@ use crate::{ffi, lists};
 pub struct Topic {
     pub name: String,
     pub partitions: usize,
+}
+
+/// The cluster's id; `None` if no broker tells it in time.
+pub(crate) fn cluster_id<C: ClientContext>(
+    client: &Client<C>,
+    timeout: Duration,
+) -> Option<String> {
+    // The library's wait can miss the answer and then sits out its whole timeout.
+    const SLICE: Duration = Duration::from_millis(50);
+    let deadline = Instant::now() + timeout;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let id = client.fetch_cluster_id(left.min(SLICE)).filter(|id| !id.is_empty());
+        if id.is_some() || left.is_zero() {
+            return id;
+        }
+    }
 }
 
 pub(crate) fn list_topics<C: ClientContext>(

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
 use crate::error::{Error, ErrorKind};
 
@@ -67,7 +67,13 @@ impl Reporter {
     /// A global error of librdkafka with its reason.
     pub(crate) fn error(&self, error: &KafkaError, reason: &str) {
         let code = error.rdkafka_error_code().map_or(0, |c| c as i32);
-        self.push(self.classify(code, reason));
+        let error = self.classify(code, reason);
+        // "n/n brokers are down" only counts what the broker's own error has explained.
+        let explained = self.state().last_failure.is_some();
+        if code == RDKafkaErrorCode::AllBrokersDown as i32 && explained {
+            return;
+        }
+        self.push(error);
     }
 
     fn classify(&self, code: i32, reason: &str) -> Error {

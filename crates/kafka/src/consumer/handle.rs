@@ -128,7 +128,7 @@ impl ClientHandle {
 
     /// The cluster's id; `None` if no broker answers in time or the broker has none.
     pub fn cluster_id(&self, timeout: Duration) -> Result<Option<String>> {
-        Ok(self.client()?.client().fetch_cluster_id(timeout).filter(|id| !id.is_empty()))
+        Ok(metadata::cluster_id(self.client()?.client(), timeout))
     }
 
     /// Group and generation for a transaction's offsets.
