@@ -6,7 +6,7 @@
 //! bad record does not cut a run in two.
 
 use api::Side;
-use data::{Batch, Cell, Reject, Rows, Span, Stage};
+use data::{Batch, Cell, Reject, Rows, Span, Stage, ValueParts};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ pub(crate) struct Rejection {
     pub(crate) column: Option<String>,
 }
 
-/// Gives each live record's bytes, with their place in the heap, to `read`, which appends the row.
-/// A Kafka null is a null without a schema. `cells_per_row` is what a row is expected to need.
+/// Gives each live record's bytes, as they are kept, to `read`, which appends the row. A Kafka null is
+/// a null without a schema. `cells_per_row` is what a row is expected to need.
 pub(crate) fn decode_batch(
     side: Side,
     batch: &mut Batch,
     cells_per_row: usize,
-    mut read: impl FnMut(&[u8], Span, &mut Rows) -> Result<(), Rejection>,
+    mut read: impl FnMut(ValueParts<'_>, &mut Rows) -> Result<(), Rejection>,
 ) {
     walk(side, batch, cells_per_row, |record, rows| match record {
-        Some((bytes, base)) => read(bytes, base, rows),
+        Some(parts) => read(parts, rows),
         None => {
             rows.push(None, Cell::Null);
             Ok(())
@@ -40,20 +40,39 @@ pub(crate) fn decode_batch(
     });
 }
 
-/// The same, where a Kafka null is a row of the converter's own schema.
+/// Gives a value's whole bytes to `read`; put together in the heap where they are kept in two parts.
+pub(crate) fn whole<T>(
+    parts: ValueParts<'_>,
+    rows: &mut Rows,
+    read: impl FnOnce(&[u8], Span, &mut Rows) -> T,
+) -> T {
+    match parts.prefix {
+        None => read(parts.rest, parts.place, rows),
+        Some(prefix) => {
+            let bytes = [prefix, parts.rest].concat();
+            let place = rows.heap.put(&bytes);
+            read(&bytes, place, rows)
+        }
+    }
+}
+
+/// The same with whole values, where a Kafka null is a row of the converter's own schema.
 pub(crate) fn decode_batch_with_nulls(
     side: Side,
     batch: &mut Batch,
-    read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
+    mut read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
 ) {
-    walk(side, batch, 0, read);
+    walk(side, batch, 0, |record, rows| match record {
+        Some(parts) => whole(parts, rows, |bytes, place, rows| read(Some((bytes, place)), rows)),
+        None => read(None, rows),
+    });
 }
 
 fn walk(
     side: Side,
     batch: &mut Batch,
     cells_per_row: usize,
-    mut read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
+    mut read: impl FnMut(Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
 ) {
     let raw = Arc::clone(&batch.raw);
     let mut rows = Rows::over(Arc::clone(raw.arena()));
@@ -63,9 +82,14 @@ fn walk(
             push_dead(&mut rows);
             continue;
         }
-        let span = if side == Side::Key { record.key } else { record.value };
-        let bytes = raw.get(span).map(|bytes| (bytes, span));
-        if let Err(rejection) = read(bytes, &mut rows) {
+        let parts = match side {
+            Side::Key => {
+                let place = record.key;
+                raw.get(place).map(|rest| ValueParts { prefix: None, rest, place })
+            }
+            Side::Value => raw.value_parts(row),
+        };
+        if let Err(rejection) = read(parts, &mut rows) {
             push_dead(&mut rows);
             batch.reject(reject(row, side, rejection));
         }

@@ -10,6 +10,7 @@
 //! - a [`Span`] is only meaningful together with the heap it was made for, and looking one up never
 //!   panics: a span out of bounds reads as empty.
 
+mod arena;
 mod batch;
 mod cell;
 mod decimal;
@@ -20,12 +21,13 @@ mod rows;
 mod schema;
 mod value;
 
+pub use arena::{Arena, ArenaPool};
 pub use batch::{Batch, Mask, Reject, Stage};
 pub use cell::{Cell, Span, Width};
 pub use decimal::{decimal_from_text, decimal_to_text};
 pub use json::{write_json, write_json_string};
 pub use partition::TopicPartition;
-pub use raw::{RawBatch, RawBatchBuilder, RawHeader, RawRecord, TimestampType};
+pub use raw::{RawBatch, RawBatchBuilder, RawHeader, RawRecord, TimestampType, ValueParts};
 pub use rows::{Heap, Rows, Run};
 pub use schema::{
     DATE, DECIMAL, Field, Logical, Schema, SchemaBuilder, SchemaError, TIME, TIMESTAMP, Type,

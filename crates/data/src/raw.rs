@@ -3,9 +3,15 @@
 //! The fetch thread copies each message once into a [`RawBatchBuilder`]; from there on the bytes are
 //! shared, never copied, until a destination's encoder reads them. The raw batch stays beside the
 //! decoded one, so that a rejected record can be reported with its original bytes.
+//!
+//! Values that all begin with the same bytes (a schema before the payload) are kept without them:
+//! the batch has these bytes once, as its prefix. Invariant: whether a value was cut is known to this
+//! file and to [`RawBatch::value_parts`] alone; [`RawBatch::value`] always gives the whole.
 
 use crate::TopicPartition;
+use crate::arena::{Arena, ArenaPool};
 use crate::cell::Span;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a record's timestamp means.
@@ -17,7 +23,8 @@ pub enum TimestampType {
     LogAppendTime,
 }
 
-/// One record; spans point into the batch's arena. `Span::NULL` is a Kafka null.
+/// One record; spans point into the batch's arena. `Span::NULL` is a Kafka null. Its value is asked of
+/// the batch.
 #[derive(Clone, Copy, Debug)]
 pub struct RawRecord {
     pub offset: i64,
@@ -25,7 +32,9 @@ pub struct RawRecord {
     pub timestamp: i64,
     pub timestamp_type: TimestampType,
     pub key: Span,
-    pub value: Span,
+    /// Without the batch's prefix if `cut`.
+    value: Span,
+    cut: bool,
     /// Headers `headers_start..headers_start+headers_len` of the batch's list.
     pub headers_start: u32,
     pub headers_len: u32,
@@ -42,10 +51,21 @@ pub struct RawHeader {
 #[derive(Clone, Debug)]
 pub struct RawBatch {
     tp: TopicPartition,
-    arena: Arc<Vec<u8>>,
+    arena: Arc<Arena>,
+    prefix: Option<Arc<[u8]>>,
     records: Vec<RawRecord>,
     headers: Vec<RawHeader>,
     next_offset: i64,
+}
+
+/// A value as it is kept: the bytes it shares with others, and the place of the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueParts<'a> {
+    /// `None`: the rest is the whole value.
+    pub prefix: Option<&'a Arc<[u8]>>,
+    pub rest: &'a [u8],
+    /// Of the rest, in the arena.
+    pub place: Span,
 }
 
 impl RawBatch {
@@ -92,12 +112,12 @@ impl RawBatch {
         self.records.first().map(|r| r.offset)
     }
 
-    /// Bytes of keys, values and headers; what budgets count.
+    /// Bytes of keys, values and headers as they are kept; what budgets count.
     pub fn bytes(&self) -> usize {
         self.arena.len() + self.records.len() * size_of::<RawRecord>()
     }
 
-    pub fn arena(&self) -> &Arc<Vec<u8>> {
+    pub fn arena(&self) -> &Arc<Arena> {
         &self.arena
     }
 
@@ -110,8 +130,22 @@ impl RawBatch {
         self.get(self.records.get(row)?.key)
     }
 
-    pub fn value(&self, row: usize) -> Option<&[u8]> {
-        self.get(self.records.get(row)?.value)
+    /// The bytes of a value as Kafka delivered them; `None` for a null. Copied where they are kept in
+    /// two parts.
+    pub fn value(&self, row: usize) -> Option<Cow<'_, [u8]>> {
+        let ValueParts { prefix, rest, .. } = self.value_parts(row)?;
+        Some(match prefix {
+            None => Cow::Borrowed(rest),
+            Some(prefix) => Cow::Owned([prefix, rest].concat()),
+        })
+    }
+
+    /// A value as it is kept; `None` for a null.
+    pub fn value_parts(&self, row: usize) -> Option<ValueParts<'_>> {
+        let record = self.records.get(row)?;
+        let rest = self.get(record.value)?;
+        let prefix = self.prefix.as_ref().filter(|_| record.cut);
+        Some(ValueParts { prefix, rest, place: record.value })
     }
 
     /// The headers of a record in order, duplicates included.
@@ -133,11 +167,19 @@ impl RawBatch {
 
     /// Takes the records of the batch that follows this one, by copying their bytes.
     /// # Errors
-    /// Gives `next` back if it is of another partition or begins before this batch's end.
+    /// Gives `next` back if it is of another partition, begins before this batch's end, or has another
+    /// prefix.
     pub fn append(&mut self, next: RawBatch) -> Result<(), Box<RawBatch>> {
         let in_order = next.first_offset().is_none_or(|first| first >= self.next_offset);
-        if next.tp != self.tp || !in_order {
+        let one_prefix = match (&self.prefix, &next.prefix) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => true,
+        };
+        if next.tp != self.tp || !in_order || !one_prefix {
             return Err(Box::new(next));
+        }
+        if self.prefix.is_none() {
+            self.prefix = next.prefix.clone();
         }
         let shift = self.arena.len() as u32;
         let headers_shift = self.headers.len() as u32;
@@ -145,7 +187,13 @@ impl RawBatch {
             start: if span.is_null() { span.start } else { span.start + shift },
             len: span.len,
         };
-        Arc::make_mut(&mut self.arena).extend_from_slice(&next.arena);
+        match Arc::get_mut(&mut self.arena) {
+            Some(arena) => arena.extend_from_slice(&next.arena),
+            None => {
+                let both = [&self.arena[..], &next.arena[..]].concat();
+                self.arena = Arc::new(both.into());
+            }
+        }
         self.records.extend(next.records.iter().map(|record| RawRecord {
             key: moved(record.key),
             value: moved(record.value),
@@ -177,23 +225,35 @@ impl RawBatch {
 #[derive(Debug)]
 pub struct RawBatchBuilder {
     tp: TopicPartition,
-    arena: Vec<u8>,
+    arena: Arena,
+    prefix: Option<Arc<[u8]>>,
     records: Vec<RawRecord>,
     headers: Vec<RawHeader>,
 }
 
 impl RawBatchBuilder {
     pub fn new(tp: TopicPartition) -> Self {
-        RawBatchBuilder { tp, arena: Vec::new(), records: Vec::new(), headers: Vec::new() }
-    }
-
-    /// Room for `rows` records of `bytes` bytes together, where the size is known beforehand.
-    pub fn with_capacity(tp: TopicPartition, rows: usize, bytes: usize) -> Self {
         RawBatchBuilder {
             tp,
-            arena: Vec::with_capacity(bytes),
-            records: Vec::with_capacity(rows),
+            arena: Arena::default(),
+            prefix: None,
+            records: Vec::new(),
             headers: Vec::new(),
+        }
+    }
+
+    /// Room for `rows` records of `bytes` bytes together, in an arena of the pool.
+    pub fn pooled(tp: TopicPartition, pool: &ArenaPool, rows: usize, bytes: usize) -> Self {
+        let mut arena = pool.take();
+        arena.reserve(bytes);
+        RawBatchBuilder { arena, records: Vec::with_capacity(rows), ..RawBatchBuilder::new(tp) }
+    }
+
+    /// Values that begin with these bytes are kept without them. For the records pushed from now on;
+    /// to be called before the first.
+    pub fn share_prefix(&mut self, prefix: Option<Arc<[u8]>>) {
+        if self.records.is_empty() {
+            self.prefix = prefix;
         }
     }
 
@@ -213,13 +273,19 @@ impl RawBatchBuilder {
         let headers_start = self.records.last().map_or(0, |r| r.headers_start + r.headers_len);
         let headers_len = self.headers.len() as u32 - headers_start;
         let key = self.put(key);
-        let value = self.put(value);
+        let rest = match (value, &self.prefix) {
+            (Some(value), Some(prefix)) => value.strip_prefix(&**prefix),
+            _ => None,
+        };
+        let cut = rest.is_some();
+        let value = self.put(rest.or(value));
         self.records.push(RawRecord {
             offset,
             timestamp,
             timestamp_type,
             key,
             value,
+            cut,
             headers_start,
             headers_len,
         });
@@ -240,7 +306,7 @@ impl RawBatchBuilder {
         self.records.is_empty()
     }
 
-    /// Bytes of keys, values and headers so far. Keep it below 1 GiB: spans are 31 bits.
+    /// Bytes of keys, values and headers kept so far. Keep it below 1 GiB: spans are 31 bits.
     pub fn bytes(&self) -> usize {
         self.arena.len()
     }
@@ -253,6 +319,7 @@ impl RawBatchBuilder {
         RawBatch {
             tp: self.tp,
             arena: Arc::new(self.arena),
+            prefix: self.prefix,
             records: self.records,
             headers: self.headers,
             next_offset,
@@ -279,7 +346,7 @@ mod tests {
         b.push(5, 10, TimestampType::CreateTime, None, Some(b""));
         b.push(9, -1, TimestampType::None, Some(b"k"), None);
         let batch = b.finish(12);
-        assert_eq!((batch.key(0), batch.value(0)), (None, Some(&b""[..])));
+        assert_eq!((batch.key(0), batch.value(0).as_deref()), (None, Some(&b""[..])));
         assert_eq!((batch.key(1), batch.value(1)), (Some(&b"k"[..]), None));
         assert_eq!(batch.headers(0).collect::<Vec<_>>(), [("a", Some(&b"1"[..])), ("a", None)]);
         assert_eq!(batch.header(0, "a"), Some(None));
@@ -296,5 +363,51 @@ mod tests {
         assert_eq!(joined.header(1, "b"), Some(Some(&b"2"[..])));
         assert_eq!((joined.len(), joined.next_offset()), (2, 10));
         assert_eq!(batch.tail(1).first_offset(), Some(9));
+    }
+
+    fn prefixed(prefix: &Arc<[u8]>, from: i64, values: &[Option<&[u8]>]) -> RawBatch {
+        let pool = ArenaPool::new(1 << 20);
+        let mut b = RawBatchBuilder::pooled(TopicPartition::new("t", 0), &pool, 4, 100);
+        b.share_prefix(Some(prefix.clone()));
+        for (offset, value) in (from..).zip(values) {
+            b.push(offset, 0, TimestampType::CreateTime, Some(b"key"), *value);
+        }
+        b.finish(from + values.len() as i64)
+    }
+
+    #[test]
+    fn a_value_without_its_prefix_is_whole_again_when_asked_for() {
+        let prefix: Arc<[u8]> = Arc::from(&b"<schema>"[..]);
+        let values: [Option<&[u8]>; 6] =
+            [Some(b"<schema>1"), Some(b"<schema"), Some(b"<schema>"), None, Some(b""), Some(b"2")];
+        let batch = prefixed(&prefix, 0, &values);
+        for (row, value) in values.iter().enumerate() {
+            assert_eq!(batch.value(row).as_deref(), *value, "{row}");
+            let cut = batch.value_parts(row).is_some_and(|parts| parts.prefix.is_some());
+            assert_eq!(cut, value.is_some_and(|value| value.starts_with(&prefix)), "{row}");
+        }
+        assert_eq!(batch.arena().len(), 6 * 3 + 1 + 7 + 1, "kept without the prefix");
+        assert_eq!(batch.tail(2).value(0).as_deref(), values[2]);
+        assert_eq!(batch.head(1).value(0).as_deref(), values[0]);
+    }
+
+    #[test]
+    fn batches_of_different_prefixes_are_not_joined() {
+        let [a, b]: [Arc<[u8]>; 2] = [Arc::from(&b"a"[..]), Arc::from(&b"a"[..])];
+        let mut batch = prefixed(&a, 0, &[Some(b"a1"), Some(b"b")]);
+        let other = batch.append(prefixed(&b, 2, &[Some(b"a2")])).unwrap_err();
+        assert_eq!(other.value(0).as_deref(), Some(&b"a2"[..]));
+        batch.append(prefixed(&a, 2, &[Some(b"a2"), None])).unwrap();
+        let mut plain = RawBatchBuilder::new(TopicPartition::new("t", 0));
+        plain.push(4, 0, TimestampType::None, None, Some(b"a3"));
+        let mut plain = plain.finish(5);
+        batch.append(plain.clone()).unwrap();
+        plain.append(prefixed(&a, 5, &[Some(b"a4")])).unwrap();
+        let of = |batch: &RawBatch| -> Vec<_> {
+            (0..batch.len()).map(|row| batch.value(row).map(Cow::into_owned)).collect()
+        };
+        let some = |text: &[u8]| Some(text.to_vec());
+        assert_eq!(of(&batch), [some(b"a1"), some(b"b"), some(b"a2"), None, some(b"a3")]);
+        assert_eq!(of(&plain), [some(b"a3"), some(b"a4")]);
     }
 }

@@ -3,6 +3,7 @@
 //! Converters write rows, transforms change them, destinations read them run by run. Text and bytes
 //! that a converter did not have to change stay in the fetched bytes: a cell's span points there.
 
+use crate::arena::Arena;
 use crate::cell::{Cell, Span, Width};
 use crate::schema::Schema;
 use crate::value::Value;
@@ -11,18 +12,18 @@ use std::sync::Arc;
 /// The bytes that spans of a row set point into: the fetched ones, shared, and the set's own.
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
-    raw: Arc<Vec<u8>>,
+    raw: Arc<Arena>,
     own: Vec<u8>,
 }
 
 impl Heap {
-    pub fn over(raw: Arc<Vec<u8>>) -> Heap {
+    pub fn over(raw: Arc<Arena>) -> Heap {
         Heap { raw, own: Vec::new() }
     }
 
     /// The bytes of a span; empty where the span does not belong to this heap.
     pub fn bytes(&self, span: Span) -> &[u8] {
-        let part = if span.own_start().is_some() { &self.own } else { &*self.raw };
+        let part = if span.own_start().is_some() { &*self.own } else { &**self.raw };
         part.get(span.range()).unwrap_or_default()
     }
 
@@ -71,7 +72,7 @@ pub struct Rows {
 
 impl Rows {
     /// No rows yet, over the bytes of a raw batch.
-    pub fn over(raw: Arc<Vec<u8>>) -> Rows {
+    pub fn over(raw: Arc<Arena>) -> Rows {
         Rows { heap: Heap::over(raw), ..Rows::default() }
     }
 
@@ -213,7 +214,7 @@ mod tests {
     #[test]
     fn runs_follow_schemas_and_spans_read_from_both_parts() {
         let schema = Arc::new(Schema::new(Type::String));
-        let mut rows = Rows::over(Arc::new(b"hello".to_vec()));
+        let mut rows = Rows::over(Arc::new(b"hello".to_vec().into()));
         rows.push(Some(&schema), Cell::Text(Span { start: 1, len: 3 }));
         rows.push(Some(&schema), Cell::Null);
         let own = rows.heap.put(b"world");

@@ -25,7 +25,7 @@ const KNOWN_MAX: usize = 4;
 /// What is around a payload, and the schema it says; none for `"schema":null`.
 #[derive(Debug)]
 pub(super) struct Known {
-    head: Box<[u8]>,
+    head: Arc<[u8]>,
     /// Everything behind the payload, where the schema is there.
     tail: Option<Box<[u8]>>,
     pub(super) plan: Option<Arc<Plan>>,
@@ -47,6 +47,14 @@ impl Known {
         Some(Scanner::new(inner, self.head.len()))
     }
 
+    /// A scanner at the payload of a record that is kept without its head; `None` if that is not all
+    /// there is around the payload.
+    #[inline]
+    pub(super) fn rest<'a>(&self, head: &Arc<[u8]>, rest: &'a [u8]) -> Option<Scanner<'a>> {
+        let mine = Arc::ptr_eq(&self.head, head) && self.tail.is_none() && !rest.is_empty();
+        mine.then(|| Scanner::new(rest, 0))
+    }
+
     /// Demands that the record ends well behind its payload.
     #[inline]
     pub(super) fn end(&self, scan: &mut Scanner<'_>) -> Result<(), Fault> {
@@ -65,7 +73,12 @@ impl Known {
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     list: Vec<Known>,
+    /// The head that records may come without.
+    shared: Option<Arc<[u8]>>,
 }
+
+/// A shorter head is not worth the comparison.
+const SHARED_MIN_BYTES: usize = 32;
 
 impl Recent {
     pub(super) fn list(&self) -> &[Known] {
@@ -87,6 +100,17 @@ impl Recent {
             .then(|| record.get(parts.payload.end..).unwrap_or_default().into());
         self.list.truncate(KNOWN_MAX - 1);
         self.list.insert(0, Known { head: head.into(), tail, plan: plan.cloned() });
+        // It is kept while it is known: records of two producers in turn would otherwise make it
+        // change all the time, and batches of different heads cannot be joined.
+        let known = |head: &Arc<[u8]>| self.list.iter().any(|k| Arc::ptr_eq(&k.head, head));
+        if !self.shared.as_ref().is_some_and(known) {
+            let long = |k: &&Known| k.tail.is_none() && k.head.len() >= SHARED_MIN_BYTES;
+            self.shared = self.list.iter().find(long).map(|k| k.head.clone());
+        }
+    }
+
+    pub(super) fn shared(&self) -> Option<&Arc<[u8]>> {
+        self.shared.as_ref()
     }
 }
 

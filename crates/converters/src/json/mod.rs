@@ -23,10 +23,10 @@ mod strings;
 mod token;
 mod write;
 
-use crate::batch::decode_batch;
+use crate::batch::{decode_batch, whole};
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side};
 use config::Props;
-use data::{Batch, Cell, Rows, Schema, Span};
+use data::{Batch, Cell, Rows, Schema, Span, ValueParts};
 use envelope::{Recent, Schemas, split};
 use fault::Fault;
 use options::Options;
@@ -84,6 +84,22 @@ impl JsonConverter {
         })
     }
 
+    /// Reads a record that may be kept without the head of its envelope.
+    #[inline]
+    fn parts(&mut self, parts: ValueParts<'_>, rows: &mut Rows) -> Result<(), Fault> {
+        if let Some(head) = parts.prefix {
+            for index in 0..self.recent.list().len() {
+                let known = self.recent.list().get(index);
+                let Some(scan) = known.and_then(|k| k.rest(head, parts.rest)) else { continue };
+                if self.payload(index, scan, parts.place, rows) {
+                    return Ok(());
+                }
+                break;
+            }
+        }
+        whole(parts, rows, |record, base, rows| self.record(record, base, rows))
+    }
+
     /// Reads one record and appends its row, or leaves `rows` without it.
     fn record(&mut self, record: &[u8], base: Span, rows: &mut Rows) -> Result<(), Fault> {
         let (record, base) = match charset::to_utf8(record)? {
@@ -117,27 +133,38 @@ impl JsonConverter {
 
     /// Reads a record in an envelope: only its payload where the envelope is known.
     fn envelope(&mut self, record: &[u8], base: Span, rows: &mut Rows) -> Result<(), Fault> {
-        for (index, known) in self.recent.list().iter().enumerate() {
-            let Some(scan) = known.payload(record) else { continue };
-            let mark = rows.cell_mark();
-            let mut reader = self.options.reader(scan, base, rows, &mut self.scratch, 1);
-            let read = match &known.plan {
-                Some(plan) => reader.value(plan),
-                None => reader.plain(&mut self.shape),
-            };
-            if let Ok(cell) = read
-                && known.end(&mut reader.scan).is_ok()
-            {
-                rows.push(known.plan.as_ref().map(|plan| &plan.schema), cell);
-                self.recent.touch(index);
+        for index in 0..self.recent.list().len() {
+            let known = self.recent.list().get(index);
+            let Some(scan) = known.and_then(|known| known.payload(record)) else { continue };
+            if self.payload(index, scan, base, rows) {
                 return Ok(());
             }
-            // Whatever is wrong or odd, the long way finds out.
-            rows.truncate_cells(mark);
-            self.scratch.clear();
             break;
         }
         self.whole_envelope(record, base, rows)
+    }
+
+    /// Reads the payload of a known envelope. False, and no row, where anything is wrong or odd: the
+    /// long way finds out what.
+    #[inline]
+    fn payload(&mut self, index: usize, scan: Scanner<'_>, base: Span, rows: &mut Rows) -> bool {
+        let Some(known) = self.recent.list().get(index) else { return false };
+        let mark = rows.cell_mark();
+        let mut reader = self.options.reader(scan, base, rows, &mut self.scratch, 1);
+        let read = match &known.plan {
+            Some(plan) => reader.value(plan),
+            None => reader.plain(&mut self.shape),
+        };
+        if let Ok(cell) = read
+            && known.end(&mut reader.scan).is_ok()
+        {
+            rows.push(known.plan.as_ref().map(|plan| &plan.schema), cell);
+            self.recent.touch(index);
+            return true;
+        }
+        rows.truncate_cells(mark);
+        self.scratch.clear();
+        false
     }
 
     fn whole_envelope(&mut self, record: &[u8], base: Span, rows: &mut Rows) -> Result<(), Fault> {
@@ -178,9 +205,9 @@ impl Converter for JsonConverter {
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
-        decode_batch(side, batch, self.cells_per_row, |record, base, rows| {
+        decode_batch(side, batch, self.cells_per_row, |parts, rows| {
             let mark = rows.cell_mark();
-            self.record(record, base, rows).map_err(|fault| {
+            self.parts(parts, rows).map_err(|fault| {
                 rows.truncate_cells(mark);
                 self.scratch.clear();
                 fault.reject()
@@ -188,6 +215,10 @@ impl Converter for JsonConverter {
         });
         let rows = if side == Side::Key { &batch.keys } else { &batch.values };
         self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+    }
+
+    fn value_prefix(&self) -> Option<Arc<[u8]>> {
+        self.recent.shared().cloned()
     }
 
     fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {

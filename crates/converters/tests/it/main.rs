@@ -9,6 +9,7 @@ mod decode;
 mod encode;
 mod golden;
 mod notation;
+mod prefix;
 mod properties;
 
 use api::{ConverterPlugin, Side};

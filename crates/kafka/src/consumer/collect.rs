@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use data::{RawBatch, RawBatchBuilder, RawRecord, TimestampType, TopicPartition};
+use data::{ArenaPool, RawBatch, RawBatchBuilder, RawRecord, TimestampType, TopicPartition};
 use rdkafka::error::RDKafkaErrorCode as Code;
 
 use super::seats::Seats;
@@ -44,7 +44,6 @@ struct Slot {
 }
 
 /// The state of one poll; see [`Collector::begin`].
-#[derive(Default)]
 pub(super) struct Collector {
     slots: Vec<Slot>,
     /// Topic key and partition of the current run, and its slot.
@@ -54,15 +53,32 @@ pub(super) struct Collector {
     troubles: Vec<Trouble>,
     /// Records dropped because they lie before the position.
     pub(super) stale: usize,
-    /// Room to allocate for a new slot.
-    reserve_rows: usize,
-    reserve_bytes: usize,
+    room: Room,
+}
+
+/// What a slot's batch is made in.
+#[derive(Clone)]
+pub(super) struct Room {
+    pub(super) pool: ArenaPool,
+    /// Bytes that many values are expected to begin with.
+    pub(super) prefix: Option<Arc<[u8]>>,
+    /// Expected records and bytes a partition.
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
 }
 
 impl Collector {
-    /// Starts a poll that will find about `rows` records of `bytes` bytes a partition.
-    pub(super) fn begin(rows: usize, bytes: usize) -> Collector {
-        Collector { reserve_rows: rows, reserve_bytes: bytes, ..Collector::default() }
+    /// Starts a poll.
+    pub(super) fn begin(room: Room) -> Collector {
+        Collector {
+            slots: Vec::new(),
+            run: None,
+            rows: 0,
+            bytes: 0,
+            troubles: Vec::new(),
+            stale: 0,
+            room,
+        }
     }
 
     /// Forgets the current run: topic keys mean nothing beyond one drain.
@@ -142,9 +158,12 @@ impl Collector {
         }
         let tp = TopicPartition::new(Arc::<str>::from(topic), partition);
         let position = seats.get(&tp).and_then(|s| s.position);
+        let Room { pool, prefix, rows, bytes } = &self.room;
         let builder = match position {
             Some(_) => {
-                RawBatchBuilder::with_capacity(tp.clone(), self.reserve_rows, self.reserve_bytes)
+                let mut builder = RawBatchBuilder::pooled(tp.clone(), pool, *rows, *bytes);
+                builder.share_prefix(prefix.clone());
+                builder
             }
             None => RawBatchBuilder::new(tp.clone()),
         };
@@ -215,7 +234,8 @@ mod tests {
         let mut seats = Seats::default();
         seats.take(TopicPartition::new("t", 0), Some(5));
         seats.take(TopicPartition::new("t", 1), None);
-        let mut c = Collector::begin(4, 100);
+        let pool = ArenaPool::new(1000);
+        let mut c = Collector::begin(Room { pool, prefix: None, rows: 4, bytes: 100 });
         for (p, offset) in [(0, 4), (0, 5), (1, 0), (2, 0), (0, 5), (0, 9)] {
             record(&mut c, p, offset, &seats);
         }

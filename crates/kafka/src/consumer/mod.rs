@@ -20,7 +20,7 @@ mod seats;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use data::{RawBatch, TimestampType, TopicPartition};
+use data::{ArenaPool, RawBatch, TimestampType, TopicPartition};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::{BorrowedMessage, Headers, Message as _, Timestamp};
 
@@ -33,11 +33,14 @@ use crate::lists::{self, Position};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
 use crate::wake::{Wake, Waker, deadline};
-use collect::{Collector, Record};
+use collect::{Collector, Record, Room};
 use context::SinkContext;
 
 /// How often routes are renewed after a change of the assignment.
 const RENEW: Duration = Duration::from_millis(20);
+
+/// Memory of batches that is kept for the next ones when they are gone.
+const ARENAS_KEPT_BYTES: usize = 8 << 20;
 
 /// Messages taken from the queue at once.
 const DRAIN_MAX: usize = 1024;
@@ -114,6 +117,8 @@ pub struct SinkConsumer {
     handle: ClientHandle,
     /// Recent average, for sizing drains and buffers.
     record_bytes: usize,
+    arenas: ArenaPool,
+    value_prefix: Option<Arc<[u8]>>,
     manual: bool,
     main_queue_records: u64,
     fatal_told: bool,
@@ -158,6 +163,8 @@ impl SinkConsumer {
             client: Some(client),
             handle,
             record_bytes: 256,
+            arenas: ArenaPool::new(ARENAS_KEPT_BYTES),
+            value_prefix: None,
             manual: false,
             main_queue_records: 0,
             fatal_told: false,
@@ -212,6 +219,12 @@ impl SinkConsumer {
         self.pause(&paused)
     }
 
+    /// Values that begin with these bytes are kept without them from the next poll on; see
+    /// [`data::RawBatch::value_parts`].
+    pub fn share_prefix(&mut self, prefix: Option<Arc<[u8]>>) {
+        self.value_prefix = prefix;
+    }
+
     /// Waits up to `max_wait` for records or events and returns what is there, within `limits`.
     /// Rebalances are served inside. Never waits for more than the first thing to return.
     pub fn poll(&mut self, max_wait: Duration, limits: PollLimits) -> Result<Polled> {
@@ -247,7 +260,12 @@ impl SinkConsumer {
         let queued = context.own().as_ref().map_or(0, Queue::len).min(limits.rows_max);
         let share = queued / context.seats().positions().len().max(1) + 1;
         let share_bytes = (share * self.record_bytes).min(limits.bytes_max);
-        let mut collector = Collector::begin(share, share_bytes);
+        let mut collector = Collector::begin(Room {
+            pool: self.arenas.clone(),
+            prefix: self.value_prefix.clone(),
+            rows: share,
+            bytes: share_bytes,
+        });
         self.serve_events(&client, &mut collector);
         self.drain(&client, limits, &mut collector);
         if let Some(average) = collector.bytes.checked_div(collector.rows) {

@@ -53,7 +53,7 @@ pub(crate) fn read(consumer: &mut SinkConsumer, n: usize) -> Vec<RawBatch> {
 /// Values of all records of one partition, in the order they came.
 pub(crate) fn values(batches: &[RawBatch], partition: i32) -> Vec<String> {
     let of = batches.iter().filter(|b| b.partition() == partition);
-    of.flat_map(|b| (0..b.len()).map(|row| text(b.value(row)))).collect()
+    of.flat_map(|b| (0..b.len()).map(|row| text(b.value(row).as_deref()))).collect()
 }
 
 fn text(bytes: Option<impl AsRef<[u8]>>) -> String {

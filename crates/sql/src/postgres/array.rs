@@ -51,12 +51,12 @@ pub(super) fn texts<'a>(buf: &mut Vec<u8>, values: impl ExactSizeIterator<Item =
 }
 
 /// `bytea[]`.
-pub(super) fn blobs<'a>(
+pub(super) fn blobs<B: AsRef<[u8]>>(
     buf: &mut Vec<u8>,
-    values: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
+    values: impl ExactSizeIterator<Item = Option<B>>,
 ) {
     begin(buf, 17, values.len());
-    values.for_each(|value| bytes(buf, value));
+    values.for_each(|value| bytes(buf, value.as_ref().map(AsRef::as_ref)));
 }
 
 /// `int4[]`.

@@ -80,7 +80,7 @@ pub(super) fn push(
                 array::instants(b, times);
             });
             w.value(|b| array::blobs(b, all().map(|l| record(l).and_then(|r| l.raw.get(r.key)))));
-            w.value(|b| array::blobs(b, all().map(|l| record(l).and_then(|r| l.raw.get(r.value)))));
+            w.value(|b| array::blobs(b, all().map(|l| l.raw.value(l.reject.reject.row as usize))));
             let headers: Vec<String> =
                 all().map(|l| headers_json(l.raw, l.reject.reject.row as usize)).collect();
             w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));

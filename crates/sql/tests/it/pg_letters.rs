@@ -76,6 +76,25 @@ fn records_with_odd_times_and_nulls_can_be_kept() {
 }
 
 #[test]
+fn a_value_kept_without_its_prefix_is_whole_in_the_letter() {
+    let mut pg = Pg::new("");
+    let mut builder = RawBatchBuilder::new(TopicPartition::new("t", 0));
+    builder.share_prefix(Some(Arc::from(&b"<schema>\0"[..])));
+    let values = [&b"<schema>\0\xff"[..], b"<schema>\0", b"<schema>", b""];
+    for (offset, value) in (0..).zip(values) {
+        builder.push(offset, 0, TimestampType::CreateTime, None, Some(value));
+    }
+    let batch = data::Batch::new(Arc::new(builder.finish(4)));
+    let rejects: Vec<RejectRow> = (0..4).map(|row| reject(row, "bad")).collect();
+    let advance = pg.advance(&batch);
+    pg.start_with(&[], &batch, &[advance], &rejects).unwrap();
+    pg.database.settle().unwrap();
+    let letters = pg.database.outbox(10).unwrap();
+    let kept: Vec<_> = letters.iter().map(|l| l.value.as_deref().unwrap()).collect();
+    assert_eq!(kept, values);
+}
+
+#[test]
 fn another_owners_letters_are_not_ours() {
     let mut pg = Pg::new("");
     let batch = numbered(0, 1);
