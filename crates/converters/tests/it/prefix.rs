@@ -70,7 +70,8 @@ proptest! {
             let got = decoded(&mut *sharing, batch(values, prefix.clone()));
             prop_assert_eq!(&got.rejects, &expect.rejects);
             for (row, value) in values.iter().enumerate() {
-                prop_assert_eq!(got.raw.value(row).as_deref(), Some(&value[..]));
+                let kept = got.raw.value(row);
+                prop_assert_eq!(kept.as_deref(), Some(&value[..]));
                 prop_assert_eq!(json(&got.values, row), json(&expect.values, row));
                 prop_assert_eq!(got.values.schema(row), expect.values.schema(row));
                 prop_assert_eq!(got.alive.is_alive(row), expect.alive.is_alive(row));
