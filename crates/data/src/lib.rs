@@ -17,6 +17,7 @@ mod decimal;
 mod json;
 mod partition;
 mod raw;
+mod roots;
 mod rows;
 mod schema;
 mod value;
@@ -28,6 +29,7 @@ pub use decimal::{decimal_from_text, decimal_to_text};
 pub use json::{write_json, write_json_string};
 pub use partition::TopicPartition;
 pub use raw::{RawBatch, RawBatchBuilder, RawHeader, RawRecord, TimestampType, ValueParts};
+pub use roots::Roots;
 pub use rows::{Heap, Rows, Run};
 pub use schema::{
     DATE, DECIMAL, Field, Logical, Schema, SchemaBuilder, SchemaError, TIME, TIMESTAMP, Type,

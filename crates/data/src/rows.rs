@@ -5,6 +5,7 @@
 
 use crate::arena::Arena;
 use crate::cell::{Cell, Span, Width};
+use crate::roots::Roots;
 use crate::schema::Schema;
 use crate::value::Value;
 use std::sync::Arc;
@@ -64,8 +65,7 @@ impl Run {
 /// One side (keys or values) of a batch: row `i` belongs to record `i` of the batch.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    runs: Vec<Run>,
-    roots: Vec<Cell>,
+    roots: Roots,
     cells: Vec<Cell>,
     pub heap: Heap,
 }
@@ -91,22 +91,21 @@ impl Rows {
 
     /// The runs in row order; together they cover every row.
     pub fn runs(&self) -> &[Run] {
-        &self.runs
+        self.roots.runs()
     }
 
     /// The value of a row; null for a row that is not there.
     pub fn root(&self, row: usize) -> Cell {
-        self.roots.get(row).copied().unwrap_or(Cell::Null)
+        self.roots.get(row)
     }
 
     /// Every row's value, in order.
     pub fn roots(&self) -> &[Cell] {
-        &self.roots
+        self.roots.cells()
     }
 
     pub fn schema(&self, row: usize) -> Option<&Arc<Schema>> {
-        let at = self.runs.partition_point(|run| run.range().end <= row);
-        self.runs.get(at).and_then(|run| run.schema.as_ref())
+        self.roots.schema(row)
     }
 
     /// The elements of a list, the key-value sequence of a map, the fields of a struct.
@@ -132,20 +131,20 @@ impl Rows {
 
     /// Appends a row. Schemas are compared by address: a converter gives one `Arc` per schema.
     pub fn push(&mut self, schema: Option<&Arc<Schema>>, root: Cell) {
-        let row = self.roots.len() as u32;
-        self.roots.push(root);
-        if let Some(run) = self.runs.last_mut() {
-            let same = match (&run.schema, schema) {
-                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-                (None, None) => true,
-                _ => false,
-            };
-            if same {
-                run.rows += 1;
-                return;
-            }
+        self.roots.push(schema, root);
+    }
+
+    /// Puts other roots, over the same cells and bytes, in the place of the rows' own, which are
+    /// given back.
+    ///
+    /// # Errors
+    /// The new roots, where they are not as many as there are rows; nothing has changed then.
+    pub fn swap_roots(&mut self, roots: Roots) -> Result<Roots, Roots> {
+        if roots.len() == self.roots.len() {
+            Ok(std::mem::replace(&mut self.roots, roots))
+        } else {
+            Err(roots)
         }
-        self.runs.push(Run { schema: schema.cloned(), start: row, rows: 1 });
     }
 
     /// Appends cells, all null, and gives their place; fill them with [`Rows::set`].
