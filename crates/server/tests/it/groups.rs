@@ -1,11 +1,13 @@
 //! Brokers that restart, workers that join and leave, a worker that is woken too late.
 
-use crate::harness::{PATIENCE, Route, SESSION_MS, faults, random_moment, wait_running};
+use crate::harness::{
+    ADVANCE, PATIENCE, Route, SESSION_MS, faults, random_moment, task, wait_running,
+};
 use std::time::Duration;
 use testkit::{
     Rng, eventually, holds_for,
     kafka::{Broker, group},
-    postgres::database,
+    postgres::{Proxy, database},
     soak,
 };
 
@@ -65,19 +67,30 @@ fn fault_two_workers_join_and_leave() {
     route.expect_exactly(&stream.finish());
 }
 
-/// A worker that stood still while another one took its partitions over must not write any more.
+/// A worker that stood still while another one took its partitions over must not write any more, not
+/// even what it had under way: its transaction reaches the server only then.
 #[test]
 fn fault_a_zombie_worker_writes_nothing_twice() {
-    let route = Route::new("zombie", 2);
-    let stream = route.stream();
+    let mut route = Route::new("zombie", 2);
+    let heir = route.worker(&[]);
+    let proxy = Proxy::start(&route.database.url(), ADVANCE);
+    route.url = format!("{}?sslmode=disable", proxy.url(&route.database.url()));
     let zombie = route.worker(&[]).start();
+    let stream = route.stream();
     route.wait_for_more_than(0);
+    proxy.hang();
+    eventually(PATIENCE, "a transaction is under way", || {
+        let counts = task(&zombie, route.name())["copycat"].clone();
+        (counts["records_read"].as_u64() > counts["records_stored"].as_u64()).then_some(())
+    });
     zombie.signal("STOP");
-    let _heir = route.worker(&[]).start();
+    let _heir = heir.start();
     eventually(PATIENCE, "the second worker has taken over", || {
         let state = route.database.value("SELECT min(epoch) FROM copycat_offsets")?;
-        (state.parse::<i64>().is_ok_and(|epoch| epoch > 1)).then_some(())
+        state.parse::<i64>().is_ok_and(|epoch| epoch > 1).then_some(())
     });
+    route.wait_for_more_than(route.stored());
+    proxy.resume();
     route.wait_for_more_than(route.stored());
     zombie.signal("CONT");
     eventually(PATIENCE, "both are members", || {
