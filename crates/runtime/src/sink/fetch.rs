@@ -37,6 +37,8 @@ pub(crate) struct Fetch {
     troubled: bool,
     /// The trouble that was logged last; repetitions are not.
     last_trouble: Option<String>,
+    /// Without a group: all partitions have been assigned.
+    self_assigned: bool,
     /// When the client was last replaced because it was fenced.
     fenced: Option<Instant>,
 }
@@ -68,6 +70,7 @@ impl Fetch {
             subscribed: Vec::new(),
             troubled: false,
             last_trouble: None,
+            self_assigned: false,
             fenced: None,
         })
     }
@@ -97,10 +100,9 @@ impl Fetch {
     }
 
     fn fetch(&mut self) -> Result<(), Error> {
-        let mut self_assigned = !self.settings.self_assign;
         while self.stop.mode().is_none() && self.shared.is_delivering() {
-            if !self_assigned {
-                self_assigned = self.assign_all()?;
+            if self.settings.self_assign && !self.self_assigned {
+                self.self_assigned = self.assign_all()?;
             } else if self.settings.self_assign {
                 self.reseat_manually()?;
             } else {
@@ -141,8 +143,13 @@ impl Fetch {
                 tracing::debug!("group offsets not mirrored: {error}");
             }
         }
+        let client = self.fenced;
         for trouble in polled.errors {
             self.face(trouble)?;
+            if self.fenced != client {
+                // The rest is about the client that was replaced, mostly the same once more.
+                break;
+            }
         }
         Ok(())
     }
@@ -180,6 +187,7 @@ impl Fetch {
         tracing::warn!("joining the group anew: {error}");
         self.consumer = new_consumer(&self.settings, &self.shared, &self.close_wait, &self.stop)?;
         self.subscribed.clear();
+        self.self_assigned = false;
         self.next_topics = now;
         Ok(())
     }

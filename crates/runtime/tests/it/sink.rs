@@ -4,7 +4,10 @@ use crate::destination::{Failure, MemorySink, Store};
 use api::Side;
 use config::Props;
 use data::TopicPartition;
-use kafka::{ClientSettings, MockBroker, NoRebalance, Producer, ProducerRecord, SinkConsumer};
+use kafka::{
+    ClientSettings, MockBroker, MockFailure, MockRequest, NoRebalance, Producer, ProducerRecord,
+    SinkConsumer,
+};
 use runtime::{
     Chain, ErrorLog, SinkTaskHandle, SinkTaskSettings, State, StatusCell, StopMode, Topics,
     spawn_sink_task,
@@ -239,4 +242,33 @@ fn a_group_member_takes_over_where_the_last_one_left_off() {
     let second = bench.start(group);
     bench.wait_for_all();
     stop(&second);
+}
+
+/// A member that was cut off for longer than its session may be fenced by what it had sent before: it
+/// joins anew. Where that happens again at once it has a rival, and the task says so.
+#[test]
+fn a_member_that_is_fenced_joins_anew_once() {
+    let mut bench = Bench::new();
+    let fence = |bench: &Bench| {
+        bench.broker.fail(MockRequest::Heartbeat, &[MockFailure::FencedInstance]).unwrap();
+    };
+    bench.produce(100);
+    let handle = bench.start(|settings| {
+        settings.self_assign = false;
+        settings.consumer.insert("heartbeat.interval.ms".to_owned(), "100".to_owned());
+    });
+    bench.wait_for_all();
+    let opens = bench.store.lock().unwrap().opens;
+    fence(&bench);
+    eventually(DEADLINE, "opened again", || {
+        (bench.store.lock().unwrap().opens > opens).then_some(())
+    });
+    bench.produce(100);
+    bench.wait_for_all();
+    assert_eq!(handle.status().state, State::Running);
+    fence(&bench);
+    let trace = eventually(DEADLINE, "failed", || handle.status().trace);
+    assert_eq!(handle.status().state, State::Failed);
+    assert!(trace.contains("another worker has taken this task's seat"), "{trace}");
+    assert!(handle.wait(DEADLINE));
 }
