@@ -11,5 +11,6 @@ mod outages;
 mod poison;
 mod positions;
 mod quickstart;
+mod reports;
 mod tables;
 mod topics;
