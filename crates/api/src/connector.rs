@@ -32,6 +32,12 @@ pub trait SinkConnector: Send + Sync {
     /// The keys this connector defines under the class name the user wrote, defaults included.
     fn config_def(&self, class: &str) -> ConfigDef;
 
+    /// Prefixes of keys that are no options of their own under that class name, and that
+    /// [`SinkConnector::notices`] speaks of: they are not reported as unknown as well.
+    fn known_prefixes(&self, _class: &str) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Checks that go beyond single keys. Keys in the result are the user's own.
     fn validate(&self, props: &Props) -> Vec<ConfigError>;
 

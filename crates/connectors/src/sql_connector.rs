@@ -107,6 +107,10 @@ impl SinkConnector for SqlConnector {
         Dialect::of(class.trim()).def()
     }
 
+    fn known_prefixes(&self, class: &str) -> Vec<&'static str> {
+        Dialect::of(class.trim()).known_prefixes()
+    }
+
     fn validate(&self, props: &Props) -> Vec<ConfigError> {
         let (dialect, read) = Self::read(props);
         let config = match read.parse() {
@@ -162,7 +166,8 @@ impl SinkConnector for SqlConnector {
         if let Some(text) = self.url_error(&config) {
             return Err(Error::config(format!("{}: {text}", read.user_key("connection.url"))));
         }
-        let (database, settings) = self.make(context, dialect, config)?;
+        let (database, mut settings) = self.make(context, dialect, config)?;
+        settings.names = read.key_names();
         Ok(Box::new(SqlSink::new(database, settings)))
     }
 }

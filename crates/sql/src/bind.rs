@@ -5,6 +5,7 @@
 //! and one entry in a list.
 
 use crate::database::DbResult;
+use crate::envelope::{Events, Happened};
 use crate::group::{Group, delete_asked, key_lacks, push_key_of, writes_of};
 use crate::naming::Piece;
 use crate::path::text_at;
@@ -34,6 +35,15 @@ pub(crate) struct Part {
 
 /// Rows that the database has refused before, by batch and row.
 pub(crate) type BadRows = BTreeMap<(u32, u32), RejectRow>;
+
+/// What there is to bind.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub batches: &'a [Batch],
+    /// One a batch, or none at all.
+    pub events: &'a [Option<Events>],
+    pub bad: &'a BadRows,
+}
 
 /// What a transaction writes.
 #[derive(Debug, Default)]
@@ -65,9 +75,8 @@ impl Binder {
     /// The database's; `Config`: a table that is missing or does not fit the options.
     pub(crate) fn bind(
         &mut self,
-        batches: &[Batch],
+        given: Given<'_>,
         parts: &[Part],
-        bad: &BadRows,
         catalog: &mut dyn Catalog,
     ) -> DbResult<Bound> {
         self.planner.begin(catalog)?;
@@ -80,8 +89,7 @@ impl Binder {
             planner: &mut self.planner,
             reducer: &mut self.reducer,
             catalog,
-            batches,
-            bad,
+            given,
             ordered,
             keys: settings.config.pk_mode == crate::config::PkMode::RecordKey,
             groups: Vec::new(),
@@ -107,8 +115,7 @@ struct Pass<'a> {
     planner: &'a mut Planner,
     reducer: &'a mut Reducer,
     catalog: &'a mut dyn Catalog,
-    batches: &'a [Batch],
-    bad: &'a BadRows,
+    given: Given<'a>,
     /// Operations on one key depend on each other.
     ordered: bool,
     /// The form of record keys matters.
@@ -123,9 +130,10 @@ struct Pass<'a> {
 struct Segment<'a> {
     number: u32,
     batch: &'a Batch,
+    events: Option<&'a Events>,
     rows: Range<usize>,
-    key_schema: SchemaId,
-    value_schema: SchemaId,
+    /// The schemas of keys and values.
+    run: (SchemaId, SchemaId),
     /// `None`: the table depends on the record.
     place: Option<u32>,
 }
@@ -143,7 +151,8 @@ struct Current {
 
 impl<'a> Pass<'a> {
     fn part(&mut self, part: &Part) -> DbResult<()> {
-        let Some(batch) = self.batches.get(part.batch as usize) else { return Ok(()) };
+        let Some(batch) = self.given.batches.get(part.batch as usize) else { return Ok(()) };
+        let events = self.given.events.get(part.batch as usize).and_then(Option::as_ref);
         let range = part.rows.start as usize..part.rows.end as usize;
         let place = self.fixed_place(batch)?;
         let table = place.and_then(|place| self.planner.place_table(place)).cloned();
@@ -163,7 +172,8 @@ impl<'a> Pass<'a> {
             for (rows, key_schema) in key_runs {
                 let key_schema = self.planner.shapes.schema_id(key_schema);
                 let number = part.batch;
-                self.segment(&Segment { number, batch, rows, key_schema, value_schema, place })?;
+                let run = (key_schema, value_schema);
+                self.segment(&Segment { number, batch, events, rows, run, place })?;
             }
         }
         Ok(())
@@ -176,7 +186,7 @@ impl<'a> Pass<'a> {
         let rendered = match rules.mapped(topic) {
             Some(name) => name.to_owned(),
             None if !rules.format.is_constant() => return Ok(None),
-            None => rules.format.render(topic, |_| Ok(String::new())).map_err(config)?,
+            None => rules.render(topic, |_| Ok(String::new())).map_err(config)?,
         };
         let name = rules.table(&rendered).map_err(config)?;
         Ok(Some(self.planner.place(topic, name)))
@@ -189,28 +199,19 @@ impl<'a> Pass<'a> {
             if !batch.alive.is_alive(row) {
                 continue;
             }
-            if !self.bad.is_empty()
-                && let Some(bad) = self.bad.get(&(segment.number, row as u32))
+            if !self.given.bad.is_empty()
+                && let Some(bad) = self.given.bad.get(&(segment.number, row as u32))
             {
                 self.out.rejects.push(bad.clone());
                 continue;
             }
-            let place = match segment.place {
-                Some(place) => place,
-                None => match self.table_of(batch, row) {
-                    Ok(name) => self.planner.place(&batch.tp().topic, name),
-                    Err(text) => {
-                        self.reject(segment.number, row, text, None);
-                        continue;
-                    }
-                },
-            };
+            let Some(place) = self.place_of(segment, row) else { continue };
             let shapes = &mut self.planner.shapes;
             let key = match self.keys {
-                true => shapes.of(0, &batch.keys, segment.key_schema, batch.keys.root(row)),
+                true => shapes.of(0, &batch.keys, segment.run.0, batch.keys.root(row)),
                 false => Shape::Null,
             };
-            let value = shapes.of(1, &batch.values, segment.value_schema, batch.values.root(row));
+            let value = shapes.of(1, &batch.values, segment.run.1, batch.values.root(row));
             let same =
                 current.as_ref().is_some_and(|c| (c.place, c.key, c.value) == (place, key, value));
             if !same {
@@ -223,6 +224,40 @@ impl<'a> Pass<'a> {
         }
         self.close(batch, current);
         Ok(())
+    }
+
+    /// The place of a row; `None`: it has none, and what is to be said of it is said.
+    fn place_of(&mut self, segment: &Segment<'_>, row: usize) -> Option<u32> {
+        let batch = segment.batch;
+        let what = match segment.events.map_or(Happened::Row, |events| events.happened(row)) {
+            Happened::Row => None,
+            Happened::Truncate => Some("change events that empty a table"),
+            Happened::Message => Some("change events that are messages"),
+        };
+        if let Some(what) = what {
+            self.skip(what, batch);
+            return None;
+        }
+        if segment.place.is_some() {
+            return segment.place;
+        }
+        match self.table_of(segment, row) {
+            Ok(name) => Some(self.planner.place(&batch.tp().topic, name)),
+            // The event before it said what it says, and named its table.
+            Err(_) if batch.values.root(row).is_null() && self.settings.is_debezium() => {
+                self.skip("records without a value, which name no table", batch);
+                None
+            }
+            Err(text) => {
+                self.reject(segment.number, row, text, None);
+                None
+            }
+        }
+    }
+
+    fn skip(&mut self, what: &str, batch: &Batch) {
+        let what = format!("{what}, topic {}", batch.tp().topic);
+        *self.skipped.entry(what.into()).or_default() += 1;
     }
 
     fn open(&mut self, place: u32, key: Shape, value: Shape) -> DbResult<Current> {
@@ -307,14 +342,16 @@ impl<'a> Pass<'a> {
         self.out.rejects.push(RejectRow { batch, reject, table });
     }
 
-    fn table_of(&self, batch: &Batch, row: usize) -> Result<TableName, String> {
-        let rules = &self.settings.rules;
-        let side = |rows: &Rows, path: &[String]| {
-            text_at(rows, rows.schema(row).map(|s| &**s), rows.root(row), path)
+    fn table_of(&self, segment: &Segment<'_>, row: usize) -> Result<TableName, String> {
+        let (rules, batch) = (&self.settings.rules, segment.batch);
+        let (keys, values) = (&batch.keys, &batch.values);
+        let (schema, root) = match segment.events {
+            Some(events) => events.whole(row),
+            None => (values.schema(row), values.root(row)),
         };
-        let rendered = rules.format.render(&batch.tp().topic, |piece| match piece {
-            Piece::Key(path) => side(&batch.keys, path),
-            Piece::Value(path) => side(&batch.values, path),
+        let rendered = rules.render(&batch.tp().topic, |piece| match piece {
+            Piece::Key(path) => text_at(keys, keys.schema(row).map(|s| &**s), keys.root(row), path),
+            Piece::Value(path) => text_at(values, schema.map(|s| &**s), root, path),
             Piece::Header(name) => {
                 let value = batch.raw.header(row, name).flatten();
                 value

@@ -1,6 +1,6 @@
 //! Binding against a catalogue in memory: plans, evolution, what is left out.
 
-use crate::bind::{BadRows, Binder, Bound, Part};
+use crate::bind::{BadRows, Binder, Bound, Given, Part};
 use crate::database::{DbErrorKind, DbResult};
 use crate::plan::Catalog;
 use crate::settings::{DatabaseForm, SinkSettings};
@@ -133,7 +133,8 @@ fn text_schema(names: &[&str]) -> Arc<Schema> {
 fn bind(binder: &mut Binder, memory: &mut Memory, batch: &Batch) -> DbResult<Bound> {
     let rows = 0..batch.len() as u32;
     let part = Part { batch: 0, rows, from: 0, to: batch.next_offset() };
-    binder.bind(std::slice::from_ref(batch), &[part], &BadRows::new(), memory)
+    let batches = std::slice::from_ref(batch);
+    binder.bind(Given { batches, events: &[], bad: &BadRows::new() }, &[part], memory)
 }
 
 fn sizes(bound: &Bound) -> Vec<(WriteMode, usize, usize)> {

@@ -102,6 +102,26 @@ config_enum! {
 }
 
 config_enum! {
+    /// What the numbers of `timestamp.fields.list` count since 1970.
+    pub enum EpochUnit {
+        Microseconds = "microseconds",
+        Nanoseconds = "nanoseconds",
+    }
+}
+
+config_enum! {
+    /// Which values are change events of Debezium.
+    pub enum ChangeEvents {
+        /// Those whose schema's name ends in `.Envelope`.
+        Named = "named",
+        /// Structs and objects with `op`, `after` and `source` too.
+        Any = "any",
+        /// None.
+        Off = "off",
+    }
+}
+
+config_enum! {
     /// What is done with the NUL character in text, which PostgreSQL cannot store.
     pub enum NulHandling {
         /// It is an error of that record.
@@ -222,6 +242,12 @@ pub struct SqlSinkConfig {
     #[config(key = "fields.exclude", default = "", group = "Data mapping")]
     pub fields_exclude: Vec<String>,
 
+    /// Which values are change events of Debezium: `named` (their schema's name ends in
+    /// `.Envelope`), `any` (structs and objects with op, after and source as well) or `off`. The row
+    /// is the event's `after`; op `d` deletes where a record without a value does.
+    #[config(key = "change.events", default = "named", group = "Data mapping")]
+    pub change_events: ChangeEvents,
+
     /// Name of the table: `${topic}`, `${topic[n]}` (the part number n between dots, from 0),
     /// `${key.FIELD}`, `${value.FIELD}`, `${header.NAME}`, `${source.FIELD}` (short for
     /// `${value.source.FIELD}`), and text.
@@ -233,8 +259,8 @@ pub struct SqlSinkConfig {
     pub table_name_normalize: bool,
 
     /// What dots in table names mean: `split` (schema.table; of more parts the last two),
-    /// `underscore` (they become underscores) or `literal`. Databases without schemas:
-    /// `split` means `underscore`.
+    /// `underscore` (those of topics and fields become underscores, those of the format itself
+    /// split) or `literal`. Databases without schemas: all become underscores, except `literal`.
     #[config(key = "table.name.dots", default = "split", group = "Data mapping")]
     pub table_name_dots: Dots,
 
@@ -265,6 +291,20 @@ pub struct SqlSinkConfig {
     /// Time zone whose wall clock is stored in columns without a time zone, as in `Europe/Berlin`.
     #[config(key = "db.timezone", default = "UTC", group = "Data mapping")]
     pub db_timezone: String,
+
+    /// Fields that hold a point in time as a number, or as text that is one: `field` or
+    /// `topic:field`. Their columns are made as those of timestamps.
+    #[config(key = "timestamp.fields.list", default = "", group = "Data mapping")]
+    pub timestamp_fields: Vec<String>,
+
+    /// What those numbers count since 1970: `microseconds` or `nanoseconds`.
+    #[config(
+        key = "timestamp.precision.mode",
+        default = "microseconds",
+        group = "Data mapping",
+        importance = low
+    )]
+    pub timestamp_unit: EpochUnit,
 
     /// Write a field's default where an optional field is null. Off: null is null.
     #[config(key = "replace.null.with.default", default = false, group = "Data mapping")]

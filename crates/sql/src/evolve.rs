@@ -2,6 +2,7 @@
 
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::ddl::{column_sql, plain_name, plain_table};
+use crate::epoch::unit_of;
 use crate::plan::Catalog;
 use crate::resolve::Resolved;
 use crate::settings::SinkSettings;
@@ -35,9 +36,9 @@ pub(crate) fn refusal(
         .iter()
         .find(|w| w.schema.as_ref().is_some_and(|s| !s.is_optional() && s.default().is_none()));
     let why = if table.is_view {
-        "views are not altered"
+        "views are not altered".to_owned()
     } else if !config.auto_evolve {
-        "auto.evolve is false"
+        settings.names.state("auto.evolve", "false")
     } else if let (Some(field), crate::config::EvolveRequired::Fail) =
         (required, config.auto_evolve_required)
     {
@@ -47,7 +48,7 @@ pub(crate) fn refusal(
              auto.evolve.required is fail; this would help: {hint}"
         )));
     } else if evolved {
-        "it is missing after it was added"
+        "it is missing after it was added".to_owned()
     } else {
         return Ok(None);
     };
@@ -62,7 +63,10 @@ pub(crate) fn new_columns(settings: &SinkSettings, missing: &[Wanted]) -> Vec<Ne
         name: settings.rules.column(wanted.name.as_deref().unwrap_or_default()),
         schema: wanted.schema.clone(),
         // Rows that are there already have no value for it.
-        nullable: wanted.schema.as_ref().is_none_or(|s| s.is_optional() || s.default().is_none()),
+        nullable: wanted
+            .schema
+            .as_ref()
+            .is_none_or(|s| s.is_optional() || s.default().is_none() || unit_of(s).is_some()),
     };
     missing.iter().map(column).collect()
 }

@@ -14,6 +14,8 @@ mod bind;
 pub mod config;
 pub mod database;
 mod ddl;
+mod envelope;
+mod epoch;
 mod evolve;
 pub mod foreign;
 mod group;

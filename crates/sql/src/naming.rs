@@ -53,25 +53,35 @@ impl NameFormat {
         self.pieces.iter().all(|p| matches!(p, Piece::Text(_) | Piece::Topic | Piece::TopicPart(_)))
     }
 
-    /// Puts the name together; `value` looks up the pieces that depend on the record.
+    /// Puts the name together; `value` looks up the pieces that depend on the record. With
+    /// `underscores` the dots of what fills the placeholders become underscores.
     ///
     /// # Errors
     /// What the record, or the topic, does not have.
-    pub fn render(
+    fn render(
         &self,
         topic: &str,
+        underscores: bool,
         mut value: impl FnMut(&Piece) -> Result<String, String>,
     ) -> Result<String, String> {
         let mut name = String::new();
         for piece in &self.pieces {
+            let start = name.len();
             match piece {
-                Piece::Text(text) => name.push_str(text),
+                Piece::Text(text) => {
+                    name.push_str(text);
+                    continue;
+                }
                 Piece::Topic => name.push_str(topic),
                 Piece::TopicPart(n) => match topic.split('.').nth(*n) {
                     Some(part) => name.push_str(part),
                     None => return Err(format!("topic {topic} has no part number {n}")),
                 },
                 other => name.push_str(&value(other)?),
+            }
+            if underscores {
+                let filled = name.split_off(start).replace('.', "_");
+                name.push_str(&filled);
             }
         }
         Ok(name)
@@ -107,6 +117,8 @@ pub struct NameRules {
     pub mapping: Vec<(String, String)>,
     pub normalize: bool,
     pub dots: Dots,
+    /// Whether tables lie in schemas.
+    pub schemas: bool,
     pub overflow: Overflow,
     /// Names are folded to lower case, as SQL does without quotes.
     pub fold: bool,
@@ -134,6 +146,7 @@ impl NameRules {
             mapping: mapping.map(|(t, n)| (t.trim().to_owned(), n.trim().to_owned())).collect(),
             normalize: config.table_name_normalize,
             dots,
+            schemas,
             overflow: config.table_name_overflow,
             fold: config.quote_identifiers == Quote::Never,
             bytes_max,
@@ -143,6 +156,19 @@ impl NameRules {
     /// The table of a topic that has one of its own.
     pub fn mapped(&self, topic: &str) -> Option<&str> {
         self.mapping.iter().find(|(t, _)| t == topic).map(|(_, name)| name.as_str())
+    }
+
+    /// Puts the name together; `value` looks up the pieces that depend on the record. Where dots
+    /// become underscores those of topics and values do, here; those of the format itself separate.
+    ///
+    /// # Errors
+    /// What the record, or the topic, does not have.
+    pub fn render(
+        &self,
+        topic: &str,
+        value: impl FnMut(&Piece) -> Result<String, String>,
+    ) -> Result<String, String> {
+        self.format.render(topic, self.dots == Dots::Underscore, value)
     }
 
     /// The name of a new column for a field.
@@ -157,6 +183,7 @@ impl NameRules {
     pub fn table(&self, rendered: &str) -> Result<TableName, String> {
         let mut parts: Vec<String> = match self.dots {
             Dots::Split => rendered.split('.').map(str::to_owned).collect(),
+            Dots::Underscore if self.schemas => rendered.split('.').map(str::to_owned).collect(),
             Dots::Underscore => vec![rendered.replace('.', "_")],
             Dots::Literal => vec![rendered.to_owned()],
         };
@@ -229,6 +256,7 @@ mod tests {
             mapping: vec![("a".to_owned(), "b".to_owned())],
             normalize: false,
             dots,
+            schemas: true,
             overflow: Overflow::Fail,
             fold: false,
             bytes_max: Some(63),
@@ -236,7 +264,7 @@ mod tests {
     }
 
     fn name(rules: &NameRules, topic: &str) -> Result<String, String> {
-        let text = rules.format.render(topic, |_| Ok("x".to_owned()))?;
+        let text = rules.render(topic, |_| Ok("x".to_owned()))?;
         rules.table(&text).map(|name| name.to_string())
     }
 
@@ -248,6 +276,10 @@ mod tests {
         assert!(name(&split, "a..b").is_err());
         let underscore = rules("${topic}", Dots::Underscore);
         assert_eq!(name(&underscore, "my-topic.v1").unwrap(), "my-topic_v1");
+        let mut mixed = rules("s.${topic}", Dots::Underscore);
+        assert_eq!(name(&mixed, "a.b").unwrap(), "s.a_b");
+        mixed.schemas = false;
+        assert_eq!(name(&mixed, "a.b").unwrap(), "s_a_b");
         let literal = rules("${topic}", Dots::Literal).table("a.b").unwrap();
         assert_eq!(literal, TableName { schema: None, name: "a.b".to_owned() });
     }

@@ -249,8 +249,8 @@ impl Planner {
         }
         if !config.auto_create || !typed {
             let why = match config.auto_create {
-                true => "records without a schema do not say the types of its columns",
-                false => "auto.create is false",
+                true => "records without a schema do not say the types of its columns".to_owned(),
+                false => self.settings.names.state("auto.create", "false"),
             };
             let text = format!("table {shown} does not exist; {why}");
             let hint = format!("create it, for example: {}", catalog.create_table_sql(&new));
@@ -258,7 +258,9 @@ impl Planner {
         }
         if new.columns.iter().any(|c| c.name.is_empty()) {
             let text = format!("table {shown} cannot be created: its key column has no name");
-            return Err(DbError::new(DbErrorKind::Config, text).hint("set pk.fields to one name"));
+            let fields = self.settings.names.name("pk.fields");
+            let hint = format!("set {fields} to one name");
+            return Err(DbError::new(DbErrorKind::Config, text).hint(hint));
         }
         tracing::info!("creating table {shown}");
         catalog.create_table(&new)?;
@@ -314,7 +316,7 @@ impl Planner {
     ) -> DbResult<Planned> {
         let mut evolved = false;
         let resolved = loop {
-            let resolved = match resolve(&table, &wanted) {
+            let resolved = match resolve(&table, &wanted, &self.settings.names) {
                 Ok(resolved) => resolved,
                 Err(lack) => return Ok(Planned::Reject(lack.into())),
             };

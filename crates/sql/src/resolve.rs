@@ -1,6 +1,7 @@
 //! Which columns of a table the wanted ones are.
 
 use crate::ddl::plain_table;
+use crate::foreign::KeyNames;
 use crate::table::Table;
 use crate::wanted::{Wanted, WantedRow};
 use crate::write::Source;
@@ -21,7 +22,11 @@ pub(crate) struct Resolved {
 ///
 /// # Errors
 /// What concerns every record of the form, such as a value without a column to go to.
-pub(crate) fn resolve(table: &Table, wanted: &WantedRow) -> Result<Resolved, String> {
+pub(crate) fn resolve(
+    table: &Table,
+    wanted: &WantedRow,
+    names: &KeyNames,
+) -> Result<Resolved, String> {
     let mut found = Resolved::default();
     let mut values = 0;
     for (pass, exact) in [(0, true), (1, false)] {
@@ -44,7 +49,7 @@ pub(crate) fn resolve(table: &Table, wanted: &WantedRow) -> Result<Resolved, Str
             }
         }
     }
-    unnamed(table, wanted, &mut found)?;
+    unnamed(table, wanted, names, &mut found)?;
     if values == 0 {
         whole_into_json(table, wanted, &mut found);
     }
@@ -62,7 +67,12 @@ fn add(table: &Table, found: &mut Resolved, target: usize, want: Wanted) {
 }
 
 /// Columns that nothing names: the single key column, the single other one.
-fn unnamed(table: &Table, wanted: &WantedRow, found: &mut Resolved) -> Result<(), String> {
+fn unnamed(
+    table: &Table,
+    wanted: &WantedRow,
+    names: &KeyNames,
+    found: &mut Resolved,
+) -> Result<(), String> {
     for want in wanted.columns.iter().filter(|w| w.name.is_none()) {
         let shown = plain_table(&table.name);
         let target = if want.key {
@@ -71,7 +81,8 @@ fn unnamed(table: &Table, wanted: &WantedRow, found: &mut Resolved) -> Result<()
                 _ => {
                     return Err(format!(
                         "the record's key is a single value, and table {shown} has no primary key \
-                         of one column: set pk.fields to the column's name"
+                         of one column: set {} to the column's name",
+                        names.name("pk.fields")
                     ));
                 }
             }
@@ -167,7 +178,7 @@ mod tests {
             want(Some("y"), false, true),
             want(Some("g"), false, true),
         ]);
-        let found = resolve(&table(&["id", "b", "=g"]), &wanted).unwrap();
+        let found = resolve(&table(&["id", "b", "=g"]), &wanted, &KeyNames::default()).unwrap();
         let columns: Vec<_> =
             found.columns.iter().map(|(t, w)| (*t, w.name.as_deref().unwrap())).collect();
         assert_eq!(columns, [(0, "id"), (1, "B")]);
@@ -178,18 +189,18 @@ mod tests {
     #[test]
     fn single_values_find_the_single_column() {
         let wanted = row(vec![want(None, true, true), want(None, false, true)]);
-        let found = resolve(&table(&["id", "v", "=g"]), &wanted).unwrap();
+        let found = resolve(&table(&["id", "v", "=g"]), &wanted, &KeyNames::default()).unwrap();
         assert_eq!(found.columns.iter().map(|(t, _)| *t).collect::<Vec<_>>(), [0, 1]);
-        let error = resolve(&table(&["id", "v", "w"]), &wanted).unwrap_err();
+        let error = resolve(&table(&["id", "v", "w"]), &wanted, &KeyNames::default()).unwrap_err();
         assert!(error.contains("2 columns") && error.contains("string.output"), "{error}");
     }
 
     #[test]
     fn an_object_goes_whole_into_the_only_json_column() {
         let wanted = row(vec![want(Some("a"), false, false)]);
-        let found = resolve(&table(&["*j"]), &wanted).unwrap();
+        let found = resolve(&table(&["*j"]), &wanted, &KeyNames::default()).unwrap();
         assert!(matches!(found.columns.as_slice(), [(0, w)] if w.source == Source::ValueRoot));
         assert!(found.ignored.is_empty());
-        assert!(resolve(&table(&["j"]), &wanted).unwrap().columns.is_empty());
+        assert!(resolve(&table(&["j"]), &wanted, &KeyNames::default()).unwrap().columns.is_empty());
     }
 }

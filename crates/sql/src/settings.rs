@@ -1,8 +1,10 @@
 //! The options of a task in the form in which binding uses them, and what a database is like.
 
 use crate::config::{
-    DatabaseSettings, ExactlyOnce, InsertMode, NullValues, PkMode, SqlSinkConfig, TypeDialect,
+    ChangeEvents, DatabaseSettings, ExactlyOnce, InsertMode, NullValues, PkMode, SqlSinkConfig,
+    TypeDialect,
 };
+use crate::foreign::KeyNames;
 use crate::naming::{NameRules, setting_table};
 use crate::write::WriteMode;
 use api::{Error, TaskContext, Tolerance};
@@ -32,6 +34,10 @@ pub struct SinkSettings {
     pub form: DatabaseForm,
     pub include: FieldFilter,
     pub exclude: FieldFilter,
+    /// Fields that are points in time.
+    pub timestamps: FieldFilter,
+    /// What the user calls the options.
+    pub names: KeyNames,
 }
 
 impl SinkSettings {
@@ -47,6 +53,8 @@ impl SinkSettings {
         Ok(SinkSettings {
             include: FieldFilter::new(&config.fields_include),
             exclude: FieldFilter::new(&config.fields_exclude),
+            timestamps: FieldFilter::new(&config.timestamp_fields),
+            names: KeyNames::default(),
             rules,
             tolerance,
             form,
@@ -89,6 +97,11 @@ impl SinkSettings {
             InsertMode::Upsert => WriteMode::Upsert,
             InsertMode::Update => WriteMode::Update,
         }
+    }
+
+    /// Whether everything that looks like a change event of Debezium is one.
+    pub(crate) fn is_debezium(&self) -> bool {
+        self.config.change_events == ChangeEvents::Any
     }
 
     pub fn exactly_once(&self) -> bool {

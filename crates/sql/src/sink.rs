@@ -5,7 +5,7 @@
 //! business of `recover`. Invariants: nothing is written for a partition that is not ours; a batch
 //! is kept until everything in it is durable; positions told to the runtime only ascend.
 
-use crate::bind::{Binder, Bound, Part};
+use crate::bind::{Binder, Bound, Given, Part};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind};
 use crate::outcome::Owned;
 use crate::pipeline::{Flight, Pipeline};
@@ -113,13 +113,14 @@ impl SqlSink {
     ) -> Result<(), Trouble> {
         let Some(accepted) = self.queue.get(index) else { return Ok(()) };
         let (batches, bad) = (&accepted.batches, &accepted.bad);
-        let mut bound = self.binder.bind(batches, &parts, bad, &mut self.pipe)?;
+        let given = Given { batches, events: &accepted.events, bad };
+        let mut bound = self.binder.bind(given, &parts, &mut self.pipe)?;
         let mut stop = None;
         if self.settings.tolerance == Tolerance::None && !bound.rejects.is_empty() {
             let rejects: Vec<_> = bound.rejects.iter().map(|r| (r.batch, r.reject.row)).collect();
             stop = Some(poison(batches, &bound));
             parts = cut_before(batches, &parts, &rejects);
-            bound = self.binder.bind(batches, &parts, bad, &mut self.pipe)?;
+            bound = self.binder.bind(given, &parts, &mut self.pipe)?;
         }
         if !parts.is_empty() {
             self.start(index, parts, bound, context)?;
@@ -260,7 +261,8 @@ impl SqlSink {
         }
         accepted.sort_by(|(a, _), (b, _)| a.tp().cmp(b.tp()));
         if !accepted.is_empty() {
-            self.queue.push_back(Accepted::new(accepted));
+            let which = self.settings.config.change_events;
+            self.queue.push_back(Accepted::new(accepted).open_events(which));
         }
         match foreign {
             None => Ok(()),

@@ -113,7 +113,10 @@ impl Collector<'_> {
     fn record_key(&self, key: Shape, row: &mut WantedRow) -> Result<(), Lack> {
         let fields = &self.settings.config.pk_fields;
         match key {
-            Shape::Null => Err("the record has no key, which pk.mode=record_key needs".to_owned()),
+            Shape::Null => {
+                let mode = self.settings.names.name("pk.mode");
+                Err(format!("the record has no key, which {mode}=record_key needs"))
+            }
             Shape::Struct(_) | Shape::Members(..) => {
                 row.columns = self.choose(self.members(key, true), "key")?;
                 Ok(())
@@ -124,7 +127,8 @@ impl Collector<'_> {
                     [name] => Some(Arc::from(name.as_str())),
                     _ => {
                         return Err(format!(
-                            "pk.fields names {} columns, but the record's key is a single value",
+                            "{} names {} columns, but the record's key is a single value",
+                            self.settings.names.name("pk.fields"),
                             fields.len()
                         ));
                     }
@@ -146,7 +150,10 @@ impl Collector<'_> {
                 row.columns = self.choose(members, "value")?;
                 Ok(())
             }
-            _ => Err("pk.mode=record_value needs a value with fields".to_owned()),
+            _ => {
+                let mode = self.settings.names.name("pk.mode");
+                Err(format!("{mode}=record_value needs a value with fields"))
+            }
         }
     }
 
@@ -162,7 +169,8 @@ impl Collector<'_> {
         let find = |field: &String| {
             let found = members.iter().rfind(|m| m.name.as_deref() == Some(field.as_str()));
             found.cloned().ok_or_else(|| {
-                format!("the record's {side} has no field {field}, which pk.fields names")
+                let key = self.settings.names.name("pk.fields");
+                format!("the record's {side} has no field {field}, which {key} names")
             })
         };
         fields.iter().map(find).collect()
@@ -181,7 +189,7 @@ impl Collector<'_> {
                         true => Source::KeyField(index),
                         false => Source::ValueField(index),
                     },
-                    schema: Some(field.schema.clone()),
+                    schema: self.typed(&field.name, Some(&field.schema)),
                     key,
                     certain: true,
                 });
@@ -195,13 +203,21 @@ impl Collector<'_> {
                         true => Source::KeyMember(name.clone()),
                         false => Source::ValueMember(name.clone()),
                     },
-                    schema: schema.clone(),
+                    schema: self.typed(name, schema.as_ref()),
                     key,
                     certain: key,
                 });
                 names.collect()
             }
             Shape::Null | Shape::Whole(_) => Vec::new(),
+        }
+    }
+
+    /// The schema of a field, which is another for one that is listed as a timestamp.
+    fn typed(&self, name: &str, schema: Option<&Arc<Schema>>) -> Option<Arc<Schema>> {
+        match self.settings.timestamps.has(self.topic, name) {
+            true => crate::epoch::listed(schema, self.settings.config.timestamp_unit),
+            false => schema.cloned(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! goes by positions alone.
 
 use crate::bind::{BadRows, Part};
+use crate::config::ChangeEvents;
+use crate::envelope::{Events, open};
 use data::{Batch, TopicPartition};
 use std::collections::VecDeque;
 
@@ -13,6 +15,8 @@ pub(crate) struct Accepted {
     pub batches: Vec<Batch>,
     /// One a batch.
     pub lines: Vec<Line>,
+    /// What batches were before their change events were opened; one a batch, or none at all.
+    pub events: Vec<Option<Events>>,
     pub bad: BadRows,
 }
 
@@ -47,7 +51,13 @@ impl Accepted {
         };
         let lines = batches.iter().map(line).collect();
         let batches = batches.into_iter().map(|(batch, _)| batch).collect();
-        Accepted { batches, lines, bad: BadRows::new() }
+        Accepted { batches, lines, events: Vec::new(), bad: BadRows::new() }
+    }
+
+    /// Puts the rows of change events in the place of the events.
+    pub(crate) fn open_events(mut self, which: ChangeEvents) -> Accepted {
+        self.events = self.batches.iter_mut().map(|batch| open(batch, which)).collect();
+        self
     }
 
     pub(crate) fn is_done(&self) -> bool {

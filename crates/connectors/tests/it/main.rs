@@ -4,6 +4,7 @@ mod dialects;
 mod examples;
 mod manual;
 mod postgres_errors;
+mod postgres_events;
 mod postgres_keys;
 mod postgres_values;
 mod rig;

@@ -69,7 +69,9 @@ impl Worker {
         found: &mut Findings,
     ) {
         let defs = [&SinkConnectorConfig::def(), &connector.config_def(class)];
-        let unknown = unknown_keys(props, &defs, &CONNECTOR_PREFIXES);
+        let mut prefixes = CONNECTOR_PREFIXES.to_vec();
+        prefixes.extend(connector.known_prefixes(class));
+        let unknown = unknown_keys(props, &defs, &prefixes);
         for key in unknown {
             match policy {
                 UnknownKeys::Ignore => {}

@@ -31,5 +31,6 @@ pub(super) static DIALECT: Dialect = Dialect {
     keys: &KEYS,
     ignored_prefixes: &[("mssql.", "it is about another database")],
     defaults: &[],
+    also: &[],
     default_notices: &[],
 };

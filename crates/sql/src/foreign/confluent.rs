@@ -19,13 +19,10 @@ static KEYS: [ForeignKey; 26] = [
     map("replace.null.with.default", "replace.null.with.default"),
     map("max.retries", "max.retries"),
     ignore("retry.backoff.ms", RETRIES),
-    only_if(
-        "timestamp.fields.list",
-        &[""],
-        "numbers are not read as timestamps; use the TimestampConverter transform, or text, which \
-         timestamp columns read by themselves",
-    ),
-    ignore("timestamp.precision.mode", "timestamp.fields.list is not supported"),
+    map("timestamp.fields.list", "timestamp.fields.list"),
+    turn("timestamp.precision.mode", "timestamp.precision.mode", Some("microseconds"), |v| {
+        Ok(lower("timestamp.precision.mode", v))
+    }),
     ignore("date.timezone", "a date is a calendar day and is never moved to another time zone"),
     ignore("date.calendar.system", "days are counted in the proleptic Gregorian calendar"),
     only_if(
@@ -53,6 +50,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         ("confluent.", "there is no licence to check"),
     ],
     defaults: &[("replace.null.with.default", "true")],
+    also: &[],
     default_notices: &[(
         "replace.null.with.default",
         "under this class name replace.null.with.default is true unless it is set: a null in an \

@@ -80,6 +80,11 @@ pub(super) static DIALECT: Dialect = Dialect {
         ("dialect.", "it is about another database"),
         ("connection.pool.", "each task has one connection"),
     ],
-    defaults: &[("table.name.dots", "underscore"), ("quote.identifiers", "never")],
+    defaults: &[
+        ("table.name.dots", "underscore"),
+        ("quote.identifiers", "never"),
+        ("change.events", "any"),
+    ],
+    also: &[("auto.create", "schema.evolution")],
     default_notices: &[],
 };

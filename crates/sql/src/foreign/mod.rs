@@ -7,6 +7,9 @@
 mod aiven;
 mod confluent;
 mod debezium;
+mod names;
+
+pub use names::KeyNames;
 
 use crate::config::{SqlSinkConfig, TypeDialect};
 use config::{Config, ConfigDef, ConfigError, ConfigKey, Importance, Props, Type};
@@ -68,6 +71,8 @@ pub struct Dialect {
     ignored_prefixes: &'static [(&'static str, &'static str)],
     /// Our settings where neither the user nor our own defaults decide.
     defaults: &'static [(&'static str, &'static str)],
+    /// Further keys of ours and the user's keys that set them.
+    also: &'static [(&'static str, &'static str)],
     /// Said once where the default decides: our key and the text.
     default_notices: &'static [(&'static str, &'static str)],
 }
@@ -77,6 +82,7 @@ static OWN: Dialect = Dialect {
     keys: &[],
     ignored_prefixes: &[],
     defaults: &[],
+    also: &[],
     default_notices: &[],
 };
 
@@ -103,6 +109,11 @@ impl Dialect {
 
     fn key(&self, name: &str) -> Option<&'static ForeignKey> {
         self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// Prefixes of keys that are ignored with a notice, each.
+    pub fn known_prefixes(&self) -> Vec<&'static str> {
+        self.ignored_prefixes.iter().map(|(prefix, _)| *prefix).collect()
     }
 
     /// The definition under the user's names.
@@ -182,7 +193,8 @@ impl Dialect {
             Rule::Turn { into, .. } => into == canonical,
             _ => false,
         });
-        named.map_or(canonical, |key| key.name).to_owned()
+        let also = self.also.iter().find(|(ours, _)| *ours == canonical).map(|(_, name)| *name);
+        named.map(|key| key.name).or(also).unwrap_or(canonical).to_owned()
     }
 
     /// Reads a configuration.
@@ -212,7 +224,13 @@ impl Dialect {
             }
         }
         for key in ours.keys() {
-            out.names.entry(key.name.clone()).or_insert_with(|| self.name_of(&key.name));
+            let name = self.name_of(&key.name);
+            if let (false, Some(default)) =
+                (out.names.contains_key(&key.name), self.key(&name).and_then(|key| key.default))
+            {
+                out.given.insert(name.clone(), default.to_owned());
+            }
+            out.names.entry(key.name.clone()).or_insert(name);
         }
         out.check_retries();
         out
@@ -229,6 +247,8 @@ pub struct Translated {
     pub errors: Vec<ConfigError>,
     /// From our names to the user's.
     names: BTreeMap<String, String>,
+    /// What the keys that are turned into ours were set to, or are by default.
+    given: BTreeMap<String, String>,
 }
 
 impl Translated {
@@ -249,6 +269,7 @@ impl Translated {
             Rule::Map(canonical) => self.set(canonical, name, value),
             Rule::Turn { turn, .. } => match turn(value.trim()) {
                 Ok(settings) => {
+                    self.given.insert(name.to_owned(), value.trim().to_owned());
                     for (canonical, value) in settings {
                         self.set(canonical, name, &value);
                     }
@@ -284,6 +305,15 @@ impl Translated {
     /// The user's name of one of our keys.
     pub fn user_key(&self, canonical: &str) -> String {
         self.names.get(canonical).cloned().unwrap_or_else(|| canonical.to_owned())
+    }
+
+    /// The names for messages about records and tables.
+    pub fn key_names(&self) -> KeyNames {
+        let foreign = self.names.iter().filter(|(ours, name)| ours != name);
+        KeyNames::new(
+            foreign
+                .map(|(ours, name)| (ours.clone(), (name.clone(), self.given.get(name).cloned()))),
+        )
     }
 
     /// An error about one of our keys, told under the user's name.

@@ -92,7 +92,7 @@ fn errors_name_the_key_that_the_user_wrote() {
 #[test]
 fn what_would_change_data_is_refused() {
     for (class, key, value) in [
-        ("JdbcSink", "timestamp.fields.list", "at"),
+        ("JdbcSink", "timestamp.precision.mode", "seconds"),
         ("JdbcSink", "dialect.name", "OracleDatabaseDialect"),
         ("JdbcSink", "jdbc.credentials.provider.class", "com.example.Iam"),
         (DEBEZIUM_CLASS, "truncate.enabled", "true"),

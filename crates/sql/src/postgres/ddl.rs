@@ -8,6 +8,7 @@ use super::session::Session;
 use super::store;
 use crate::config::{TimestampColumn, TypeDialect};
 use crate::database::{DbError, DbErrorKind, DbResult};
+use crate::epoch::unit_of;
 use crate::table::{NewColumn, NewTable, TableName};
 use data::{Logical, Rows, Schema, Type, Value, write_json};
 use std::fmt::Write;
@@ -103,6 +104,9 @@ pub(super) fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> DbRes
 fn column_type(schema: Option<&Schema>, typing: Typing) -> String {
     let Some(schema) = schema else { return "jsonb".to_owned() };
     let foreign = typing.dialect != TypeDialect::Own;
+    if unit_of(schema).is_some() {
+        return timestamp(typing).to_owned();
+    }
     match schema.logical() {
         Logical::Decimal(scale) => return decimal(schema, scale, typing.dialect),
         Logical::Date => return "date".to_owned(),
@@ -163,6 +167,8 @@ fn decimal(schema: &Schema, scale: Option<i32>, dialect: TypeDialect) -> String 
 fn default_literal(schema: &Schema, value: &Value, kind: &str) -> Option<String> {
     let text = match value {
         Value::Null => return None,
+        // A number is no default of a column of timestamps; rows have theirs written out.
+        _ if unit_of(schema).is_some() => return None,
         Value::Bytes(bytes) => return Some(names::bytes_literal(bytes)),
         Value::List(items) if kind.ends_with("[]") => {
             let (element, items_schema) = (kind.strip_suffix("[]")?, schema.value_schema()?);

@@ -7,6 +7,7 @@
 use super::catalogue::{quote, quote_table};
 use super::value::{Encoder, Form, target};
 use crate::config::TypeDialect;
+use crate::epoch::unit_of;
 use crate::table::{Column, NewColumn, NewTable, Table};
 use data::{Logical, Rows, Schema, Type};
 
@@ -14,7 +15,7 @@ use data::{Logical, Rows, Schema, Type};
 pub(super) fn column_type(types: TypeDialect, schema: Option<&Schema>) -> &'static str {
     let Some(schema) = schema else { return "TEXT" };
     let foreign = matches!(types, TypeDialect::CJdbc | TypeDialect::AJdbc);
-    if schema.logical() != Logical::None {
+    if schema.logical() != Logical::None || unit_of(schema).is_some() {
         return if foreign { "NUMERIC" } else { "TEXT" };
     }
     match schema.kind() {

@@ -10,6 +10,7 @@
 use super::catalogue::{Affinity, affinity, is_temporal};
 use super::time;
 use crate::config::{BytesEncoding, DatabaseSettings, NulHandling};
+use crate::epoch::{micros, unit_of};
 use crate::table::Column;
 use base64::Engine;
 use data::{Cell, Logical, Rows, Schema, Span, Type, decimal_to_text, write_json};
@@ -116,6 +117,9 @@ impl Encoder {
         rows: &'a Rows,
     ) -> Encoded<'a> {
         let logical = schema.map_or(Logical::None, Schema::logical);
+        if let Some(us) = schema.and_then(unit_of).and_then(|unit| micros(unit, cell, rows)) {
+            return self.instant_us(target, us);
+        }
         match cell {
             Cell::Null => Ok(Form::Null),
             Cell::Text(span) => self.text(target, rows.bytes(span)),
@@ -291,6 +295,17 @@ impl Encoder {
             return Ok(Form::Buffer);
         }
         Err(fault(BAD_DATE, format!("{ms} ms are no time of a day"), None))
+    }
+
+    /// Milliseconds in columns of numbers, as those of other timestamps; else text.
+    fn instant_us<'a>(&mut self, target: Target, us: i64) -> Encoded<'a> {
+        let (ms, rest) = (us.div_euclid(1000), us.rem_euclid(1000));
+        let form = self.instant(target, ms)?;
+        if matches!(form, Form::Buffer) && rest != 0 {
+            let digit = |n: i64| b'0' + (n % 10) as u8;
+            self.buffer.extend([digit(rest / 100), digit(rest / 10), digit(rest)]);
+        }
+        Ok(form)
     }
 
     fn instant<'a>(&mut self, target: Target, ms: i64) -> Encoded<'a> {

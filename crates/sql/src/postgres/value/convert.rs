@@ -32,6 +32,8 @@ pub(super) enum Val<'a> {
     Time(i64),
     /// Milliseconds since 1970, UTC.
     Instant(i64),
+    /// Microseconds since 1970, UTC; only for columns of dates and timestamps.
+    Micros(i64),
     /// JSON text of an object or array.
     Json(&'a [u8]),
     /// A list, map or struct.
@@ -145,6 +147,7 @@ fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
         Val::Date(days) => temporal::write_iso_date(days, out)?,
         Val::Time(ms) => temporal::write_iso_time(ms, out)?,
         Val::Instant(ms) => temporal::write_iso_instant(ms, out)?,
+        Val::Micros(us) => temporal::write_iso_instant(us.div_euclid(1000), out)?,
         Val::Json(json) => out.extend_from_slice(json),
         Val::Nested(cell, schema) => write_json(context.rows, schema, cell, out),
     }
@@ -170,7 +173,7 @@ pub(super) fn as_json(
         Val::Bytes(_) => return Err(text::not_utf8()),
         Val::Float(v) if !v.is_finite() => quoted(out, |out| number::write_f64(v, out)),
         Val::Float32(v) if !v.is_finite() => quoted(out, |out| number::write_f32(v, out)),
-        Val::Date(_) | Val::Time(_) | Val::Instant(_) => {
+        Val::Date(_) | Val::Time(_) | Val::Instant(_) | Val::Micros(_) => {
             out.push(b'"');
             as_text(context, value, out)?;
             out.push(b'"');
@@ -239,7 +242,7 @@ fn value_name(value: Val<'_>) -> &'static str {
         Val::Decimal(..) => "Decimal",
         Val::Date(_) => "Date",
         Val::Time(_) => "Time",
-        Val::Instant(_) => "Timestamp",
+        Val::Instant(_) | Val::Micros(_) => "Timestamp",
         Val::Json(_) => "JSON object or array",
         Val::Nested(Cell::List(_), _) => "ARRAY",
         Val::Nested(Cell::Map(_), _) => "MAP",

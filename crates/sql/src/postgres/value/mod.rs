@@ -22,7 +22,8 @@ mod text;
 
 pub use target::ColumnType;
 
-use crate::config::{BytesEncoding, DatabaseSettings, NulHandling};
+use crate::config::{BytesEncoding, DatabaseSettings, EpochUnit, NulHandling};
+use crate::epoch::{micros, unit_of};
 use convert::Val;
 use data::{Cell, Rows, Schema};
 use std::sync::Arc;
@@ -86,6 +87,8 @@ pub struct Encoder {
     schema: Option<Arc<Schema>>,
     settings: Arc<ValueSettings>,
     binary: bool,
+    /// Numbers, and text that is one, are points in time.
+    epoch: Option<EpochUnit>,
 }
 
 impl Encoder {
@@ -97,8 +100,9 @@ impl Encoder {
     ) -> Encoder {
         let target = Target::of(column);
         let binary = target.has_binary(schema.map(AsRef::as_ref));
+        let epoch = schema.and_then(|s| unit_of(s)).filter(|_| target.is_calendar());
         let (schema, settings) = (schema.cloned(), Arc::clone(settings));
-        Encoder { target, schema, settings, binary }
+        Encoder { target, schema, settings, binary, epoch }
     }
 
     /// Whether values of this schema go into this column at all.
@@ -136,7 +140,7 @@ impl Encoder {
     /// A [`Fault`] of this value; nothing has been appended.
     #[inline]
     pub fn copy_text(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded {
-        if let (Cell::Text(span), true) = (cell, self.target.takes_any_text()) {
+        if let (Cell::Text(span), None, true) = (cell, self.epoch, self.target.takes_any_text()) {
             let bytes = rows.bytes(span);
             if !text::needs_care(bytes) {
                 out.extend_from_slice(bytes);
@@ -198,7 +202,11 @@ impl Encoder {
         write: impl FnOnce(Context<'_>, &Target, Val<'_>, &mut Vec<u8>) -> Encoded,
     ) -> Encoded<Form> {
         let schema = self.schema.as_deref();
-        let Some(value) = convert::value(rows, schema, cell) else { return Ok(Form::Null) };
+        let value = match self.epoch.and_then(|unit| micros(unit, cell, rows)) {
+            Some(micros) => Some(Val::Micros(micros)),
+            None => convert::value(rows, schema, cell),
+        };
+        let Some(value) = value else { return Ok(Form::Null) };
         let start = out.len();
         match write(Context { rows, settings: &self.settings }, &self.target, value, out) {
             Ok(()) => Ok(Form::Value),

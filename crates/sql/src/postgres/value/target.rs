@@ -3,6 +3,7 @@
 //! Place in the data path: plan time only. The tables of this file are the manual's list of accepted
 //! pairs.
 
+use crate::epoch::unit_of;
 use data::{Logical, Schema, Type};
 
 /// A column's type as `pg_type` describes it. Domains are resolved to their base type by the caller.
@@ -171,10 +172,16 @@ impl Target {
         matches!(self, Target::Float4 | Target::Float8)
     }
 
+    /// Whether this is a column of days or points in time.
+    pub(super) fn is_calendar(&self) -> bool {
+        matches!(self, Target::Date | Target::Timestamp | Target::TimestampTz)
+    }
+
     /// Whether values of a schema go into this column.
     pub(super) fn accepts(&self, schema: &Schema) -> bool {
         if matches!(self, Target::Text | Target::Json | Target::Jsonb)
             || schema.kind() == Type::String
+            || (self.is_calendar() && unit_of(schema).is_some())
         {
             return true;
         }

@@ -75,6 +75,10 @@ fn local(context: Context<'_>, ms: i64) -> Wall {
 
 /// Days since 2000; the ends of time are the type's own ends.
 pub(super) fn date(context: Context<'_>, value: Val<'_>) -> Encoded<i32> {
+    let value = match value {
+        Val::Micros(us) => Val::Instant(us.div_euclid(1000)),
+        value => value,
+    };
     let days = match value {
         Val::Date(days) => days,
         Val::Instant(ms) => match local(context, ms) {
@@ -102,6 +106,11 @@ pub(super) fn time(value: Val<'_>) -> Encoded<i64> {
 
 /// Microseconds since 2000; the ends of time are the type's own ends.
 pub(super) fn timestamp(context: Context<'_>, target: &Target, value: Val<'_>) -> Encoded<i64> {
+    // Offsets of time zones are whole seconds: what is less than a millisecond stays as it is.
+    let (value, rest) = match value {
+        Val::Micros(us) => (Val::Instant(us.div_euclid(1000)), us.rem_euclid(1000)),
+        value => (value, 0),
+    };
     let wall = match value {
         Val::Instant(ms) if *target == Target::TimestampTz => wall(ms),
         Val::Instant(ms) => local(context, ms),
@@ -112,7 +121,8 @@ pub(super) fn timestamp(context: Context<'_>, target: &Target, value: Val<'_>) -
         Wall::At(ms) => {
             // The epoch first: the last years before the end overflow otherwise.
             let us = ms.checked_sub(EPOCH_DAYS * DAY_MS).and_then(|ms| ms.checked_mul(1000));
-            us.filter(|us| (TIMESTAMP_MIN..TIMESTAMP_END).contains(us))
+            us.map(|us| us.saturating_add(rest))
+                .filter(|us| (TIMESTAMP_MIN..TIMESTAMP_END).contains(us))
                 .ok_or_else(|| no_timestamp(ms))
         }
         Wall::Infinity => Ok(i64::MAX),
@@ -163,7 +173,15 @@ fn write_timestamp(us: i64, zoned: bool, out: &mut Vec<u8>) {
     }
     let before_christ = write_date(us.div_euclid(DAY_US) + EPOCH_DAYS, out);
     out.push(b' ');
-    write_clock(us.rem_euclid(DAY_US) / 1000, out);
+    let clock = us.rem_euclid(DAY_US);
+    match clock % 1000 {
+        0 => write_clock(clock / 1000, out),
+        rest => {
+            write_clock_with_ms(clock / 1000, out);
+            out.push(b'0' + (rest / 100) as u8);
+            two(rest % 100, out);
+        }
+    }
     if zoned {
         out.extend_from_slice(b"+00");
     }
