@@ -112,6 +112,7 @@ impl Bench {
                 batches: &batches,
                 advances: &advances,
                 writes: &writes,
+                truncates: &[],
                 rejects: &[],
             };
             let (start, cpu_before) = (Instant::now(), cpu_seconds());

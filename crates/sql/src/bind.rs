@@ -48,6 +48,8 @@ pub(crate) struct Given<'a> {
 /// What a transaction writes.
 #[derive(Debug, Default)]
 pub(crate) struct Bound {
+    /// Tables to empty first.
+    pub truncates: Vec<TableName>,
     pub writes: Vec<TableWrite>,
     /// By batch, then row.
     pub rejects: Vec<RejectRow>,
@@ -205,7 +207,7 @@ impl<'a> Pass<'a> {
                 self.out.rejects.push(bad.clone());
                 continue;
             }
-            let Some(place) = self.place_of(segment, row) else { continue };
+            let Some(place) = self.place_of(segment, row)? else { continue };
             let shapes = &mut self.planner.shapes;
             let key = match self.keys {
                 true => shapes.of(0, &batch.keys, segment.run.0, batch.keys.root(row)),
@@ -227,32 +229,55 @@ impl<'a> Pass<'a> {
     }
 
     /// The place of a row; `None`: it has none, and what is to be said of it is said.
-    fn place_of(&mut self, segment: &Segment<'_>, row: usize) -> Option<u32> {
+    fn place_of(&mut self, segment: &Segment<'_>, row: usize) -> DbResult<Option<u32>> {
         let batch = segment.batch;
-        let what = match segment.events.map_or(Happened::Row, |events| events.happened(row)) {
-            Happened::Row => None,
-            Happened::Truncate => Some("change events that empty a table"),
-            Happened::Message => Some("change events that are messages"),
+        let happened = segment.events.map_or(Happened::Row, |events| events.happened(row));
+        let truncates = happened == Happened::Truncate;
+        if happened == Happened::Message {
+            self.skip("change events that are messages", batch);
+            return Ok(None);
+        }
+        if truncates && !self.settings.config.truncate_enabled {
+            self.skip("change events that empty a table", batch);
+            return Ok(None);
+        }
+        let place = match segment.place {
+            Some(place) => place,
+            None => match self.table_of(segment, row) {
+                Ok(name) => self.planner.place(&batch.tp().topic, name),
+                // The event before it said what it says, and named its table.
+                Err(_) if batch.values.root(row).is_null() && self.settings.is_debezium() => {
+                    self.skip("records without a value, which name no table", batch);
+                    return Ok(None);
+                }
+                Err(text) => {
+                    self.reject(segment.number, row, text, None);
+                    return Ok(None);
+                }
+            },
         };
-        if let Some(what) = what {
-            self.skip(what, batch);
-            return None;
+        if truncates {
+            self.truncate(batch, place)?;
+            return Ok(None);
         }
-        if segment.place.is_some() {
-            return segment.place;
+        Ok(Some(place))
+    }
+
+    /// Empties a table: what the transaction has done to it so far does not matter any more.
+    fn truncate(&mut self, batch: &Batch, place: u32) -> DbResult<()> {
+        let Some(table) = self.planner.existing(place, self.catalog)? else {
+            self.skip("change events that empty a table that does not exist", batch);
+            return Ok(());
+        };
+        for group in self.groups.iter_mut().filter(|g| g.plan.table.name == table.name) {
+            self.reducer.forget_table(group.table);
+            group.clear();
         }
-        match self.table_of(segment, row) {
-            Ok(name) => Some(self.planner.place(&batch.tp().topic, name)),
-            // The event before it said what it says, and named its table.
-            Err(_) if batch.values.root(row).is_null() && self.settings.is_debezium() => {
-                self.skip("records without a value, which name no table", batch);
-                None
-            }
-            Err(text) => {
-                self.reject(segment.number, row, text, None);
-                None
-            }
+        if !self.out.truncates.contains(&table.name) {
+            self.out.truncates.push(table.name.clone());
         }
+        self.out.rows += 1;
+        Ok(())
     }
 
     fn skip(&mut self, what: &str, batch: &Batch) {

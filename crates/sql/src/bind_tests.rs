@@ -255,3 +255,52 @@ fn updates_without_a_column_to_change_do_nothing() {
     assert_eq!(sizes(&bound), [(WriteMode::Update, 2, 1)]);
     assert!(bound.ignored.iter().any(|(what, n)| what.contains("updates without") && *n == 1));
 }
+
+/// Structs without a name that are change events.
+fn events(rows: &[(&str, Option<i64>)]) -> Batch {
+    let number = Arc::new(Schema::new(Type::Int64));
+    let row = SchemaBuilder::structure().field("id", number).optional().build().unwrap();
+    let text = Arc::new(Schema::new(Type::String));
+    let schema = SchemaBuilder::structure()
+        .field("op", text.clone())
+        .field("after", Arc::new(row))
+        .field("source", text);
+    let text = |t: &str| Value::Text(t.to_owned());
+    let after = |id: &Option<i64>| id.map_or(Value::Null, |id| Value::Struct(vec![Value::Int(id)]));
+    let values: Vec<_> =
+        rows.iter().map(|(op, id)| Value::Struct(vec![text(op), after(id), text("s")])).collect();
+    structs(&Arc::new(schema.build().unwrap()), &values)
+}
+
+#[test]
+fn an_emptied_table_keeps_what_comes_behind() {
+    for (mode, kept) in [("upsert", 2), ("insert", 3)] {
+        let mut binder = binder(&[
+            ("insert.mode", mode),
+            ("pk.mode", "record_value"),
+            ("pk.fields", "id"),
+            ("change.events", "any"),
+            ("truncate.enabled", "true"),
+        ]);
+        let rows = [
+            ("c", Some(1)),
+            ("c", Some(2)),
+            ("t", None),
+            ("c", Some(1)),
+            ("u", Some(1)),
+            ("c", Some(3)),
+        ];
+        let mut batch = events(&rows);
+        let events = [crate::envelope::open(&mut batch, crate::config::ChangeEvents::Any)];
+        let mut memory = Memory::with("t", &["id"]);
+        let part = Part { batch: 0, rows: 0..6, from: 0, to: 6 };
+        let batches = std::slice::from_ref(&batch);
+        let given = Given { batches, events: &events, bad: &BadRows::new() };
+        let bound = binder.bind(given, &[part], &mut memory).unwrap();
+        assert_eq!(bound.truncates.len(), 1);
+        let rows: Vec<_> = bound.writes.iter().flat_map(|w| &w.rows).map(|r| r.row).collect();
+        assert_eq!(rows.len(), kept, "{mode}");
+        assert!(rows.iter().all(|row| *row > 2), "{mode}: {rows:?}");
+        assert_eq!((bound.rows, bound.rejects.len()), (6, 0));
+    }
+}

@@ -212,6 +212,11 @@ pub struct SqlSinkConfig {
     #[config(key = "delete.marker.field", default = "", group = "Writes")]
     pub delete_marker_field: String,
 
+    /// Whether a change event with op `t` empties its table. It does so in the order of its
+    /// partition's records; what other partitions hold has no order to it.
+    #[config(key = "truncate.enabled", default = false, group = "Writes")]
+    pub truncate_enabled: bool,
+
     /// Rows a transaction, at most. More are never waited for: a transaction takes what is there.
     #[config(key = "batch.size", default = 100_000, at_least(1), group = "Writes")]
     pub batch_size: usize,

@@ -62,6 +62,12 @@ impl Group {
         self.extras.truncate(self.rows.len() * self.forms.len());
     }
 
+    /// Takes every row out again.
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.extras.clear();
+    }
+
     /// The value of a key column of the row added last.
     fn last_cell<'a>(
         &'a self,

@@ -17,6 +17,7 @@ pub(crate) struct Flight {
     pub parts: Vec<Part>,
     /// Where each partition stands after it.
     pub ends: Vec<(TopicPartition, i64)>,
+    pub truncates: Vec<TableName>,
     pub writes: Vec<TableWrite>,
     pub rejects: Vec<RejectRow>,
     pub rows: u64,
@@ -94,8 +95,13 @@ impl Pipeline {
         advances: &[Advance],
     ) -> Result<(), (crate::database::DbError, Option<Flight>)> {
         self.settle_below(self.db.in_flight_max()).map_err(|e| (e, None))?;
-        let transaction =
-            Transaction { batches, advances, writes: &flight.writes, rejects: &flight.rejects };
+        let transaction = Transaction {
+            batches,
+            advances,
+            truncates: &flight.truncates,
+            writes: &flight.writes,
+            rejects: &flight.rejects,
+        };
         match self.db.start(&transaction) {
             Ok(()) => {
                 self.flights.push_back(flight);

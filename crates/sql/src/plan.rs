@@ -167,6 +167,22 @@ impl Planner {
         self.places.get(place as usize).map(|(_, name)| name)
     }
 
+    /// The table of a place, where it exists.
+    ///
+    /// # Errors
+    /// The database's.
+    pub(crate) fn existing(
+        &mut self,
+        place: u32,
+        catalog: &mut dyn Catalog,
+    ) -> DbResult<Option<Arc<Table>>> {
+        let Some(name) = self.place_table(place).cloned() else { return Ok(None) };
+        match self.tables.iter().find(|t| t.name == name) {
+            Some(known) => Ok(Some(known.table.clone())),
+            None => self.read(&name, catalog),
+        }
+    }
+
     /// What to do with records of a form.
     ///
     /// # Errors

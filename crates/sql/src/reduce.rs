@@ -68,8 +68,14 @@ impl Reducer {
         write(&mut self.keys);
         let prefix = prefix(self.keys.get(start..).unwrap_or_default());
         let key = start as u32..self.keys.len() as u32;
-        let seq = self.ops.len() as u32;
+        // Not the number of operations: some may have been forgotten.
+        let seq = self.ops.last().map_or(0, |op| op.seq + 1);
         self.ops.push(Op { table, group, index, seq, prefix, key });
+    }
+
+    /// Forgets what has been done to a table so far, because the table is emptied.
+    pub(crate) fn forget_table(&mut self, table: u32) {
+        self.ops.retain(|op| op.table != table);
     }
 
     /// What to write, in phases. `forms` is indexed by group.

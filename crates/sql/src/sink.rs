@@ -158,11 +158,12 @@ impl SqlSink {
             let records: usize = parts.iter().map(|part| part.rows.len()).sum();
             context.tolerate(records as u64, failed).map_err(Trouble::Api)?;
         }
-        let Bound { writes, rejects, rows, ignored } = bound;
+        let Bound { truncates, writes, rejects, rows, ignored } = bound;
         let flight = Flight {
             accepted: self.first + index as u64,
             parts,
             ends,
+            truncates,
             writes,
             rejects,
             rows,

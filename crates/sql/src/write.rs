@@ -158,12 +158,14 @@ pub struct RejectRow {
     pub table: Option<TableName>,
 }
 
-/// One transaction, in the order it is carried out: positions, rows, rejects.
+/// One transaction, in the order it is carried out: positions, tables to empty, rows, rejects.
 #[derive(Debug)]
 pub struct Transaction<'a> {
     pub batches: &'a [Batch],
     /// Sorted by topic and partition, so that transactions lock rows in one order.
     pub advances: &'a [Advance],
+    /// Tables that lose all their rows before anything is written.
+    pub truncates: &'a [TableName],
     /// Deletes first, then the others.
     pub writes: &'a [TableWrite],
     pub rejects: &'a [RejectRow],

@@ -126,6 +126,58 @@ fn delete_events_are_counted_and_left_where_deletes_are_off() {
 }
 
 #[test]
+fn truncate_events_empty_their_table_where_enabled() {
+    let db = postgres::database();
+    let table = "server1_public_orders";
+    let all = format!("SELECT id, note FROM {table} ORDER BY id");
+    let mut rig = Rig::new(&db.jdbc_url(), &debezium(true), Tolerance::None);
+    rig.open(&[TOPIC]);
+    let truncate = || (Value::Null, event("t", 0, None).1);
+    rig.store(vec![events(0, &[truncate(), event("c", 1, Some("a")), truncate()])]);
+    assert_eq!(texts(&db.query(&all)), [["1", "a"]]);
+    assert_eq!(ignored(&rig, "empty a table"), 2);
+    for mode in ["upsert", "insert"] {
+        db.execute(&format!("TRUNCATE {table}; INSERT INTO {table} VALUES (1, 'old'), (7, 'old')"));
+        db.execute("DROP TABLE copycat_offsets");
+        let mut props = debezium(true);
+        props.retain(|(key, _)| *key != "insert.mode");
+        props.extend([("insert.mode", mode), ("truncate.enabled", "true")]);
+        let mut rig = Rig::new(&db.jdbc_url(), &props, Tolerance::None);
+        rig.open(&[TOPIC]);
+        let records = [
+            event("c", 2, Some("before")),
+            event("d", 1, None),
+            truncate(),
+            event("c", 2, Some("after")),
+            event("c", 1, Some("after")),
+        ];
+        rig.store(vec![events(0, &records)]);
+        assert_eq!(texts(&db.query(&all)), [["1", "after"], ["2", "after"]], "{mode}");
+        rig.store(vec![events(5, &[event("c", 3, Some("x")), truncate()])]);
+        assert_eq!(texts(&db.query(&all)), [[""; 2]; 0], "{mode}");
+        assert_eq!(rig.told.stored, 7, "{mode}");
+    }
+}
+
+#[test]
+fn a_table_that_may_not_be_emptied_stops_the_task() {
+    let db = postgres::database();
+    db.execute(
+        "CREATE TABLE server1_public_orders (id int PRIMARY KEY, note text); \
+         CREATE TABLE lines (id int REFERENCES server1_public_orders)",
+    );
+    let mut props = debezium(true);
+    props.push(("truncate.enabled", "true"));
+    let mut rig = Rig::new(&db.jdbc_url(), &props, Tolerance::All);
+    rig.open(&[TOPIC]);
+    let truncate = (Value::Null, event("t", 0, None).1);
+    let error = rig.write(vec![events(0, &[event("c", 1, Some("a")), truncate])]);
+    let error = error.expect_err("a foreign key");
+    assert!(error.message.contains("foreign key"), "{}", error.message);
+    assert_eq!(db.value("SELECT next_offset FROM copycat_offsets").as_deref(), Some("0"));
+}
+
+#[test]
 fn our_own_class_knows_events_by_their_schemas_name() {
     let db = postgres::database();
     db.execute("CREATE TABLE t (id int PRIMARY KEY, note text)");

@@ -137,3 +137,40 @@ fn tables_are_created_from_a_foreign_configuration() {
     rig.store(vec![crate::rig::typed("shop.orders", 0, None, &Arc::new(values), &one)]);
     assert_eq!(file.value("SELECT cast(count(*) AS text) FROM shop_orders"), "1");
 }
+
+#[test]
+fn b070_change_events_are_opened() {
+    let file = File::new(
+        "CREATE TABLE t (id integer PRIMARY KEY, v text); INSERT INTO t VALUES (9, 'old')",
+    );
+    let mut props = UPSERT.to_vec();
+    props.extend([("change.events", "any"), ("truncate.enabled", "true")]);
+    let mut rig = Rig::new(&file.url(), &props, Tolerance::None);
+    rig.open(&["t"]);
+    rig.store(vec![json(
+        "t",
+        0,
+        &[
+            (Some("1"), Some(r#"{"op":"c","source":{},"after":{"v":"lost"}}"#)),
+            (None, Some(r#"{"op":"t","source":{},"after":null}"#)),
+            (Some("2"), Some(r#"{"op":"c","source":{},"after":{"v":"a"}}"#)),
+            (Some("3"), Some(r#"{"op":"c","source":{},"after":{"v":"b"}}"#)),
+            (Some("2"), Some(r#"{"op":"d","source":{},"after":null}"#)),
+        ],
+    )]);
+    assert_eq!(file.value("SELECT group_concat(id || v) FROM t"), "3b");
+}
+
+#[test]
+fn listed_fields_are_points_in_time() {
+    let file = File::new("CREATE TABLE t (id integer, a text, b numeric, c timestamp)");
+    let props = [("timestamp.fields.list", "a,b,c")];
+    let mut rig = Rig::new(&file.url(), &props, Tolerance::None);
+    rig.open(&["t"]);
+    let at = 1_709_294_400_123_456_i64;
+    let value = format!(r#"{{"id":1,"a":{at},"b":"{at}","c":{at}}}"#);
+    rig.store(vec![json("t", 0, &[(None, Some(&value))])]);
+    let text = file.value("SELECT a || ' ' || b || ' ' || c FROM t");
+    let noon = "2024-03-01 12:00:00.123456";
+    assert_eq!(text, format!("{noon} 1709294400123 {noon}"));
+}

@@ -14,7 +14,7 @@ static KEYS: [ForeignKey; 32] = [
     ignore("connection.provider", "each task has one connection"),
     ignore("connection.restart.on.errors", RETRIES),
     turn("insert.mode", "insert.mode", Some("insert"), |v| Ok(lower("insert.mode", v))),
-    only_if("truncate.enabled", &["false"], "truncating a table by a record is not supported"),
+    map("truncate.enabled", "truncate.enabled"),
     turn("primary.key.mode", "pk.mode", Some("none"), pk_mode),
     map("primary.key.fields", "pk.fields"),
     turn("schema.evolution", "auto.evolve", Some("none"), evolution),

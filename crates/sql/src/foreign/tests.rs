@@ -95,7 +95,6 @@ fn what_would_change_data_is_refused() {
         ("JdbcSink", "timestamp.precision.mode", "seconds"),
         ("JdbcSink", "dialect.name", "OracleDatabaseDialect"),
         ("JdbcSink", "jdbc.credentials.provider.class", "com.example.Iam"),
-        (DEBEZIUM_CLASS, "truncate.enabled", "true"),
         (DEBEZIUM_CLASS, "column.naming.strategy", "com.example.Upper"),
         (DEBEZIUM_CLASS, "schema.evolution", "full"),
     ] {

@@ -12,7 +12,7 @@ use super::database::{PostgresDatabase, not_connected};
 use super::queue::{Sent, copy_is_refused};
 use super::wire::{Failure, Pipeline, Reply};
 use super::write::{self, PlanState};
-use super::{advance, dead_letters};
+use super::{advance, dead_letters, names};
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::table::TableName;
 use crate::write::{Transaction, WritePlan};
@@ -188,6 +188,10 @@ impl PostgresDatabase {
             &self.settings.common.owner,
             &sent.advances,
         );
+        for table in transaction.truncates {
+            building
+                .plain(&format!("TRUNCATE TABLE {}", names::table(table)).into(), Step::Truncate);
+        }
         let mut deferrable = false;
         let mut written = Ok(());
         for (index, write) in transaction.writes.iter().enumerate() {

@@ -3,6 +3,7 @@
 //! Place in the data path: between `BEGIN IMMEDIATE` and `COMMIT`, after the positions have moved.
 //! Each row is one execution, so an error belongs to a row that is known exactly.
 
+use super::catalogue::quote_table;
 use super::error::{Doing, classify};
 use super::statement;
 use super::value::{Encoder, Fault, Form, Target, target};
@@ -51,7 +52,7 @@ impl Plans {
     }
 }
 
-/// Writes every row; the transaction is already open.
+/// Empties tables and writes every row; the transaction is already open.
 /// # Errors
 /// `Data` with the row's location; what was written so far is the caller's to roll back.
 pub(super) fn write_rows(
@@ -60,6 +61,10 @@ pub(super) fn write_rows(
     encoder: &mut Encoder,
     transaction: &Transaction<'_>,
 ) -> DbResult<()> {
+    for table in transaction.truncates {
+        let sql = format!("DELETE FROM {}", quote_table(table));
+        connection.execute(&sql, []).map_err(|e| classify(&e, Doing::Statement))?;
+    }
     for (number, write) in transaction.writes.iter().enumerate() {
         let compiled = plans.get(&write.plan)?;
         let Some(sql) = &compiled.sql else { continue };

@@ -94,7 +94,7 @@ impl Pg {
         rejects: &[RejectRow],
     ) -> DbResult<()> {
         let batches = std::slice::from_ref(batch);
-        self.database.start(&Transaction { batches, advances, writes, rejects })
+        self.database.start(&Transaction { batches, advances, writes, truncates: &[], rejects })
     }
 
     pub(crate) fn advance(&self, batch: &Batch) -> Advance {

@@ -306,6 +306,7 @@ fn without_exactly_once_rows_go_in_without_positions() {
         batches: std::slice::from_ref(&batch),
         advances: &[],
         writes: &[super::pg::write(&plan, &batch)],
+        truncates: &[],
         rejects: &[],
     };
     database.start(&transaction).unwrap();

@@ -36,6 +36,7 @@ fn a_server_that_restarts_or_stands_still_loses_nothing() {
             batches: std::slice::from_ref(&batch),
             advances: std::slice::from_ref(&advance),
             writes: &[write(&plan, &batch)],
+            truncates: &[],
             rejects: &[],
         };
         // Held up, so that it is under way when the server goes.

@@ -181,7 +181,12 @@ pub(crate) fn commit(database: &mut dyn Database, transaction: &Transaction<'_>)
 pub(crate) fn store(database: &mut dyn Database, plan: WritePlan, batch: Batch) -> DbResult<()> {
     let writes = [write(plan, &batch)];
     let batches = [batch];
-    let transaction =
-        Transaction { batches: &batches, advances: &[], writes: &writes, rejects: &[] };
+    let transaction = Transaction {
+        batches: &batches,
+        advances: &[],
+        writes: &writes,
+        truncates: &[],
+        rejects: &[],
+    };
     commit(database, &transaction)
 }

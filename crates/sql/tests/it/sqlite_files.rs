@@ -90,8 +90,13 @@ fn a_full_disk_is_a_matter_of_waiting_and_loses_nothing() {
     let writes = [crate::sqlite_file::write(plan_of(&mut small), &batch)];
     let advances = [advance(0, position, 2)];
     let batches = [batch];
-    let transaction =
-        Transaction { batches: &batches, advances: &advances, writes: &writes, rejects: &[] };
+    let transaction = Transaction {
+        batches: &batches,
+        advances: &advances,
+        writes: &writes,
+        truncates: &[],
+        rejects: &[],
+    };
     let error = commit(&mut small, &transaction).unwrap_err();
     assert_eq!(error.kind, DbErrorKind::Resource, "{error}");
     assert_eq!(error.sqlstate.as_deref(), Some("53100"));
@@ -146,8 +151,13 @@ fn rejects_are_stored_with_the_rows_and_read_back_until_forwarded() {
     reject.column = Some("note".to_owned());
     let rejects = [RejectRow { batch: 0, reject, table: Some(name("notes")) }];
     let (batches, writes, advances) = ([batch], [write], [advance(0, position, 3)]);
-    let transaction =
-        Transaction { batches: &batches, advances: &advances, writes: &writes, rejects: &rejects };
+    let transaction = Transaction {
+        batches: &batches,
+        advances: &advances,
+        writes: &writes,
+        truncates: &[],
+        rejects: &rejects,
+    };
     commit(&mut database, &transaction).unwrap();
     assert_eq!(file.rows("SELECT note FROM notes"), ["a", "c"]);
     assert_eq!(

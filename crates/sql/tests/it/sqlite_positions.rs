@@ -37,8 +37,13 @@ fn append(
     let plan = plan(database, "events", &schema, WriteMode::Insert, &[]);
     let writes = [write(plan, &batch)];
     let (batches, advances) = ([batch], [advance(partition, position, to)]);
-    let transaction =
-        Transaction { batches: &batches, advances: &advances, writes: &writes, rejects: &[] };
+    let transaction = Transaction {
+        batches: &batches,
+        advances: &advances,
+        writes: &writes,
+        truncates: &[],
+        rejects: &[],
+    };
     commit(database, &transaction)
 }
 

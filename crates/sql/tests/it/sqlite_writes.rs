@@ -154,8 +154,13 @@ fn members_of_plain_objects_and_extra_cells_are_written() {
         extra_rows: data::Rows::default(),
     }];
     let batches = [batch];
-    let transaction =
-        Transaction { batches: &batches, advances: &[], writes: &writes, rejects: &[] };
+    let transaction = Transaction {
+        batches: &batches,
+        advances: &[],
+        writes: &writes,
+        truncates: &[],
+        rejects: &[],
+    };
     commit(&mut database, &transaction).unwrap();
     assert_eq!(file.rows("SELECT * FROM t"), ["a|5|[true,null]"]);
 }
@@ -320,6 +325,7 @@ fn generated_columns_are_seen_and_left_out() {
     assert!(seen.columns[3].generated && !seen.columns[2].generated);
     let writes =
         [write(plan(&mut database, "people", &schema, WriteMode::Insert, &[]), &people(&[]))];
-    let transaction = Transaction { batches: &[], advances: &[], writes: &writes, rejects: &[] };
+    let transaction =
+        Transaction { batches: &[], advances: &[], writes: &writes, truncates: &[], rejects: &[] };
     commit(&mut database, &transaction).unwrap();
 }
