@@ -4,6 +4,7 @@
 
 mod bad_files;
 mod bad_records;
+mod chaos;
 mod groups;
 mod harness;
 mod kills;

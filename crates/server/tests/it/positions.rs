@@ -126,3 +126,41 @@ fn without_exactly_once_the_groups_offsets_are_the_start() {
     let ends: i64 = end_offsets(&route.bootstrap, &route.topic).values().sum();
     assert_eq!(ends, 300);
 }
+
+/// A position behind the end means that records were lost in Kafka: nobody jumps.
+#[test]
+fn a_position_behind_the_end_of_the_log_fails() {
+    let route = Route::new("behind", 1);
+    route.produce(0, 50);
+    let mut worker = route.worker(&[]).start();
+    route.expect_exactly(&route.each(50));
+    assert_eq!(worker.terminate().code(), Some(0));
+    route.database.execute("UPDATE copycat_offsets SET next_offset = 70");
+    worker.restart();
+    let trace = wait_failed(&worker, route.name());
+    for part in ["70", &route.topic, "hint"] {
+        assert!(trace.contains(part), "{part}: {trace}");
+    }
+    route.produce(50, 10);
+    assert_eq!(route.stored(), 50);
+}
+
+/// A position that is moved by hand, with its epoch, holds at once; one moved back doubles on demand.
+#[test]
+fn a_position_that_is_set_by_hand_is_followed_while_running() {
+    let route = Route::new("by-hand", 1);
+    route.produce(0, 50);
+    let worker = route.worker(&[]).start();
+    route.expect_exactly(&route.each(50));
+    let set = "UPDATE copycat_offsets SET next_offset = 40, epoch = epoch + 1";
+    route.database.execute(set);
+    route.produce(50, 10);
+    eventually(PATIENCE, "read again from there", || (route.stored() >= 70).then_some(()));
+    route.wait_for_no_lag();
+    let doubled = "SELECT min(n), max(n), count(*) FROM (SELECT n FROM rows GROUP BY n \
+                   HAVING count(*) = 2) AS twice";
+    let doubled: Vec<_> = route.database.query(doubled).remove(0).into_iter().flatten().collect();
+    assert_eq!(doubled, ["40", "49", "10"]);
+    assert_eq!(route.stored(), 70);
+    wait_running(&worker, route.name());
+}

@@ -3,7 +3,10 @@
 use crate::harness::{PATIENCE, Route, record, wait_running, worker};
 use testkit::{
     eventually,
-    kafka::{self, Producer, Record, create_topic, create_topic_with, produce, topic_name},
+    kafka::{
+        self, Producer, Record, add_partitions, create_topic, create_topic_with, produce,
+        topic_name,
+    },
     postgres::database,
 };
 
@@ -96,4 +99,25 @@ fn topics_regex_follows_new_topics() {
         });
     }
     wait_running(&worker, &prefix);
+}
+
+/// Partitions that a topic is given later are read from their first record.
+#[test]
+fn new_partitions_are_picked_up() {
+    let route = Route::new("grows", 1);
+    let worker = route.worker(&[("consumer.override.metadata.max.age.ms", "300")]).start();
+    route.produce(0, 20);
+    route.expect_exactly(&route.each(20));
+    add_partitions(&route.bootstrap, &route.topic, 3);
+    let route = Route { partitions: 3, ..route };
+    // A client of its own: the shared one does not know the new partitions yet.
+    let producer = Producer::transactional(&route.bootstrap, &topic_name("grows-id"));
+    producer.begin();
+    for n in 0..20 {
+        producer.send(&route.topic, &record(1, n));
+        producer.send(&route.topic, &record(2, n));
+    }
+    producer.commit();
+    route.expect_exactly(&route.each(20));
+    wait_running(&worker, route.name());
 }
