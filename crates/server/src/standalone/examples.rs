@@ -37,3 +37,38 @@ fn configurations_in_the_pages_are_valid() {
         assert_eq!(validated.unwrap().notices, Vec::<String>::new(), "{props:?}");
     }
 }
+
+#[test]
+fn a_key_below_an_ignored_prefix_is_reported_once() {
+    let worker = Worker::new(
+        [
+            ("bootstrap.servers", "localhost:9092"),
+            ("key.converter", "org.apache.kafka.connect.json.JsonConverter"),
+            ("value.converter", "org.apache.kafka.connect.json.JsonConverter"),
+        ]
+        .into_iter()
+        .collect(),
+        plugins(),
+        "localhost:8083".to_owned(),
+    );
+    let props: Props = [
+        ("name", "c"),
+        ("topics", "t"),
+        ("connector.class", "io.debezium.connector.jdbc.JdbcSinkConnector"),
+        ("connection.url", "jdbc:postgresql://localhost/d"),
+        ("hibernate.c3p0.timeout", "3"),
+        ("connection.pool.idle", "3"),
+        ("connection.pol.idle", "3"),
+    ]
+    .into_iter()
+    .collect();
+    let notices = worker.unwrap().validate(&props).unwrap().notices;
+    for (key, part) in [
+        ("hibernate.c3p0.timeout", "there is no ORM layer"),
+        ("connection.pool.idle", "each task has one connection"),
+        ("connection.pol.idle", "unknown configuration key"),
+    ] {
+        let about: Vec<_> = notices.iter().filter(|notice| notice.contains(key)).collect();
+        assert!(matches!(about.as_slice(), [one] if one.contains(part)), "{about:?}");
+    }
+}
