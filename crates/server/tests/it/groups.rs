@@ -1,13 +1,14 @@
 //! Brokers that restart, workers that join and leave, a worker that is woken too late.
 
 use crate::harness::{
-    ADVANCE, PATIENCE, Route, SESSION_MS, faults, random_moment, task, wait_running,
+    ADVANCE, PATIENCE, Route, SESSION_MS, faults, random_moment, task, wait_failed, wait_running,
 };
 use std::time::Duration;
 use testkit::{
     Rng, eventually, holds_for,
     kafka::{Broker, group},
     postgres::{Proxy, database},
+    process::Worker,
     soak,
 };
 
@@ -99,4 +100,24 @@ fn fault_a_zombie_worker_writes_nothing_twice() {
     });
     route.wait_for_more_than(route.stored());
     route.expect_exactly(&stream.finish());
+}
+
+/// Two workers that call themselves the same fence each other: one goes on, the other says why not.
+#[test]
+fn of_two_workers_with_one_name_one_goes_on_and_one_says_so() {
+    let route = Route::new("namesakes", 2);
+    let stream = route.stream();
+    let start = || {
+        let named = route.worker(&[]).worker("rest.advertised.host.name", "namesake");
+        named.worker("rest.advertised.port", "8083").start()
+    };
+    let workers = [start(), start()];
+    let failed = |worker: &Worker| task(worker, route.name())["state"] == "FAILED";
+    let loser = eventually(PATIENCE, "one says so", || workers.iter().position(failed));
+    let trace = wait_failed(&workers[loser], route.name());
+    assert!(trace.contains("another worker has taken this task's seat"), "{trace}");
+    assert!(trace.contains("stop the other worker"), "{trace}");
+    route.wait_for_more_than(route.stored());
+    route.expect_exactly(&stream.finish());
+    wait_running(&workers[1 - loser], route.name());
 }
