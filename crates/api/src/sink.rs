@@ -43,10 +43,15 @@ pub trait SinkContext {
     /// Rows that have become durable (not counting reported ones), for counters.
     fn stored(&mut self, rows: u64);
 
-    /// Asked before rejects are made durable: `failed` of `records` records cannot be stored.
+    /// Asked before rejects are made durable: `failed` of the next `records` records cannot be
+    /// stored, one of them for `reason`. Asking changes nothing; see [`SinkContext::settled`].
     /// # Errors
     /// The breaker has tripped: more than the tolerated share fails, the definition is wrong.
-    fn tolerate(&mut self, records: u64, failed: u64) -> Result<()>;
+    fn tolerate(&self, records: u64, failed: u64, reason: &str) -> Result<()>;
+
+    /// `records` records have come to their end for good, `failed` of them as reported. Each record
+    /// is counted once, however often it was tried.
+    fn settled(&mut self, records: u64, failed: u64);
 
     /// Rejects have become durable in the destination's dead-letter table. They are logged and, where
     /// a dead-letter topic is set, the outbox is forwarded.

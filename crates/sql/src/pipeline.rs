@@ -22,8 +22,6 @@ pub(crate) struct Flight {
     pub rejects: Vec<RejectRow>,
     pub rows: u64,
     pub ignored: Vec<(String, u64)>,
-    /// The breaker knows of it already.
-    pub judged: bool,
 }
 
 impl Flight {

@@ -153,10 +153,10 @@ impl SqlSink {
                 advances.push(Advance { tp: tp.clone(), epoch, from, to });
             }
         }
-        let failed = bound.rejects.len() as u64;
-        if failed > 0 {
+        if let Some(first) = bound.rejects.first() {
             let records: usize = parts.iter().map(|part| part.rows.len()).sum();
-            context.tolerate(records as u64, failed).map_err(Trouble::Api)?;
+            let (failed, reason) = (bound.rejects.len() as u64, &first.reject.message);
+            context.tolerate(records as u64, failed, reason).map_err(Trouble::Api)?;
         }
         let Bound { truncates, writes, rejects, rows, ignored } = bound;
         let flight = Flight {
@@ -168,7 +168,6 @@ impl SqlSink {
             rejects,
             rows,
             ignored,
-            judged: failed > 0,
         };
         let sent: Vec<_> = flight.parts.iter().map(|part| (part.batch, part.to)).collect();
         self.pipe
@@ -193,10 +192,7 @@ impl SqlSink {
             let index = flight.accepted.checked_sub(self.first);
             let accepted = index.and_then(|index| self.queue.get_mut(index as usize));
             let records: usize = flight.parts.iter().map(|part| part.rows.len()).sum();
-            if !flight.judged && records > 0 {
-                // Nothing failed, so there is nothing to refuse: this only counts.
-                let _good = context.tolerate(records as u64, 0);
-            }
+            context.settled(records as u64, flight.rejects.len() as u64);
             if let Some(accepted) = accepted {
                 for part in &flight.parts {
                     if let Some(line) = accepted.lines.get_mut(part.batch as usize) {

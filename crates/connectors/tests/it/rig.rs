@@ -30,9 +30,11 @@ impl SinkContext for Told {
         self.stored += rows;
     }
 
-    fn tolerate(&mut self, _: u64, _: u64) -> Result<()> {
+    fn tolerate(&self, _: u64, _: u64, _: &str) -> Result<()> {
         Ok(())
     }
+
+    fn settled(&mut self, _: u64, _: u64) {}
 
     fn reported(&mut self, _: &Batch, rejects: &[Reject]) {
         self.rejects.extend_from_slice(rejects);

@@ -22,27 +22,36 @@ impl Breaker {
         Breaker { ratio_max, window: VecDeque::new() }
     }
 
-    /// Notes `failed` of `records` records and says whether the definition must be wrong:
-    /// `Some((failed, records))` of the window if more than the share failed.
-    pub fn note(&mut self, records: u64, failed: u64) -> Option<(u64, u64)> {
-        self.window.push_back((records, failed));
-        let mut total = self.total();
-        while let Some(first) = self.window.front()
-            && total.0 - first.0 >= WINDOW_RECORDS
-        {
-            self.window.pop_front();
-            total = self.total();
-        }
-        let (records, failed) = total;
+    /// Notes that of `records` records, now settled for good, `failed` were reported.
+    pub fn note(&mut self, records: u64, failed: u64) {
+        push(&mut self.window, records, failed);
+    }
+
+    /// Whether the definition must be wrong if `failed` of the next `records` records are reported:
+    /// `Some((failed, records))` of the window if more than the tolerated share would fail.
+    pub fn check(&self, records: u64, failed: u64) -> Option<(u64, u64)> {
+        let mut window = self.window.clone();
+        push(&mut window, records, failed);
+        let (records, failed) = total(&window);
         let wrong = self.ratio_max < 1.0
             && records >= WINDOW_RECORDS
             && failed as f64 > records as f64 * self.ratio_max;
         wrong.then_some((failed, records))
     }
+}
 
-    fn total(&self) -> (u64, u64) {
-        self.window.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+/// Adds an outcome and lets go of what is older than the last [`WINDOW_RECORDS`] records.
+fn push(window: &mut VecDeque<(u64, u64)>, records: u64, failed: u64) {
+    window.push_back((records, failed));
+    while let Some(first) = window.front()
+        && total(window).0 - first.0 >= WINDOW_RECORDS
+    {
+        window.pop_front();
     }
+}
+
+fn total(window: &VecDeque<(u64, u64)>) -> (u64, u64) {
+    window.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
 }
 
 #[cfg(test)]
@@ -52,17 +61,23 @@ mod tests {
     #[test]
     fn few_records_never_trip_it_and_many_bad_ones_do() {
         let mut breaker = Breaker::new(0.5);
-        assert_eq!(breaker.note(99, 99), None);
-        assert_eq!(breaker.note(1, 1), Some((100, 100)));
+        assert_eq!(breaker.check(99, 99), None);
+        breaker.note(99, 99);
+        assert_eq!(breaker.check(1, 1), Some((100, 100)));
+        assert_eq!(breaker.check(1, 1), Some((100, 100)), "asking changes nothing");
     }
 
     #[test]
     fn old_outcomes_leave_the_window() {
         let mut breaker = Breaker::new(0.5);
-        assert_eq!(breaker.note(1_000, 0), None);
-        assert_eq!(breaker.note(60, 60), None, "60 of 1,060");
-        assert_eq!(breaker.note(60, 60), Some((120, 120)));
+        breaker.note(1_000, 0);
+        breaker.note(60, 60);
+        assert_eq!(breaker.check(39, 39), None, "99 of 1,099");
+        assert_eq!(breaker.check(40, 40), Some((100, 100)));
+        breaker.note(100, 0);
+        assert_eq!(breaker.check(50, 50), None, "50 of 150: the 60 are gone");
         let mut off = Breaker::new(1.0);
-        assert_eq!(off.note(500, 500), None);
+        off.note(500, 500);
+        assert_eq!(off.check(500, 500), None);
     }
 }

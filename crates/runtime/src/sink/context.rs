@@ -48,18 +48,22 @@ impl SinkContext for Context {
         self.shared.status.count(|c| c.records_stored += rows);
     }
 
-    fn tolerate(&mut self, records: u64, failed: u64) -> Result<(), Error> {
-        match self.breaker.note(records, failed) {
+    fn tolerate(&self, records: u64, failed: u64, reason: &str) -> Result<(), Error> {
+        match self.breaker.check(records, failed) {
             None => Ok(()),
             Some((failed, records)) => Err(Error::config(format!(
                 "{failed} of the last {records} records cannot be stored: the definition must be \
-                 wrong, not the records"
+                 wrong, not the records; one of the reasons: {reason}"
             ))
             .hint(
-                "look at the reasons in the dead-letter table, correct the converter or the table, \
-                 then restart the task; errors.tolerance.max.ratio=1 reports every record instead",
+                "correct the converter or the table, then stop and resume the connector; \
+                 errors.tolerance.max.ratio=1 reports every such record instead",
             )),
         }
+    }
+
+    fn settled(&mut self, records: u64, failed: u64) {
+        self.breaker.note(records, failed);
     }
 
     fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {

@@ -46,7 +46,9 @@ impl MemorySink {
         }
         for batch in self.accepted.drain(..) {
             let failed = batch.rejects.len() as u64;
-            context.tolerate(batch.len() as u64, failed)?;
+            let reason = batch.rejects.first().map_or("", |reject| reject.message.as_str());
+            context.tolerate(batch.len() as u64, failed, reason)?;
+            context.settled(batch.len() as u64, failed);
             for row in 0..batch.len() {
                 let offset = batch.raw.records()[row].offset;
                 let list = if batch.alive.is_alive(row) {

@@ -53,6 +53,7 @@ struct Ear {
     durable: BTreeMap<TopicPartition, i64>,
     stored: u64,
     reported: u64,
+    settled: u64,
 }
 
 impl SinkContext for Ear {
@@ -67,9 +68,14 @@ impl SinkContext for Ear {
         self.stored += rows;
     }
 
-    fn tolerate(&mut self, records: u64, failed: u64) -> Result<()> {
-        assert!(failed <= records);
+    fn tolerate(&self, records: u64, failed: u64, reason: &str) -> Result<()> {
+        assert!(0 < failed && failed <= records && !reason.is_empty());
         Ok(())
+    }
+
+    fn settled(&mut self, records: u64, failed: u64) {
+        assert!(failed <= records);
+        self.settled += records;
     }
 
     fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {
@@ -141,7 +147,13 @@ impl World {
     }
 
     fn ear(&self) -> Ear {
-        Ear { server: self.server.clone(), durable: BTreeMap::new(), stored: 0, reported: 0 }
+        Ear {
+            server: self.server.clone(),
+            durable: BTreeMap::new(),
+            stored: 0,
+            reported: 0,
+            settled: 0,
+        }
     }
 
     fn seats(&self) -> Vec<Seat> {
@@ -208,7 +220,12 @@ fn run(world: &mut World) -> Vec<(TopicPartition, i64)> {
             open(world, &mut sink, &mut ear, &mut positions)
         };
         match result {
-            Ok(true) => return poison,
+            Ok(true) => {
+                let (ended, counted) = (ear.stored + ear.reported, ear.settled);
+                let reduced = world.settings.deletes();
+                assert!(reduced || ended == counted, "the breaker counts each record once");
+                return poison;
+            }
             Ok(false) => is_open = true,
             Err(error) => match error.kind {
                 ErrorKind::Retriable => {}

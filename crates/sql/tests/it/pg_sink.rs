@@ -27,9 +27,11 @@ impl SinkContext for Told {
         self.stored += rows;
     }
 
-    fn tolerate(&mut self, _: u64, _: u64) -> Result<()> {
+    fn tolerate(&self, _: u64, _: u64, _: &str) -> Result<()> {
         Ok(())
     }
+
+    fn settled(&mut self, _: u64, _: u64) {}
 
     fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {
         let offset = |r: &Reject| batch.raw.records()[r.row as usize].offset;
