@@ -13,6 +13,7 @@
 //! What is not checked here is checked by the column's own input function on the server.
 
 mod convert;
+mod fast;
 mod nested;
 mod number;
 mod numeric;
@@ -26,6 +27,7 @@ use crate::config::{BytesEncoding, DatabaseSettings, EpochUnit, NulHandling};
 use crate::epoch::{micros, unit_of};
 use convert::Val;
 use data::{Cell, Rows, Schema};
+use fast::Fast;
 use std::sync::Arc;
 use target::Target;
 
@@ -87,6 +89,7 @@ pub struct Encoder {
     schema: Option<Arc<Schema>>,
     settings: Arc<ValueSettings>,
     binary: bool,
+    fast: Fast,
     /// Numbers, and text that is one, are points in time.
     epoch: Option<EpochUnit>,
 }
@@ -101,8 +104,10 @@ impl Encoder {
         let target = Target::of(column);
         let binary = target.has_binary(schema.map(AsRef::as_ref));
         let epoch = schema.and_then(|s| unit_of(s)).filter(|_| target.is_calendar());
+        let utc = settings.timezone.is_none();
+        let fast = Fast::of(&target, schema.map(AsRef::as_ref), utc);
         let (schema, settings) = (schema.cloned(), Arc::clone(settings));
-        Encoder { target, schema, settings, binary, epoch }
+        Encoder { target, schema, settings, binary, fast, epoch }
     }
 
     /// Whether values of this schema go into this column at all.
@@ -173,6 +178,16 @@ impl Encoder {
     /// A [`Fault`] of this value; nothing has been appended.
     #[inline]
     pub fn copy_binary(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded {
+        if self.copy_usual(&cell, rows, out) { Ok(()) } else { self.any_binary(cell, rows, out) }
+    }
+
+    /// The same for the most common cells, where they lie; false, and nothing appended, for others.
+    #[inline]
+    pub fn copy_usual(&self, cell: &Cell, rows: &Rows, out: &mut Vec<u8>) -> bool {
+        self.fast.write(cell, rows, out)
+    }
+
+    fn any_binary(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded {
         let start = out.len();
         out.extend_from_slice(&(-1i32).to_be_bytes());
         match self.binary(cell, rows, out) {

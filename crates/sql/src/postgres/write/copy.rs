@@ -35,6 +35,11 @@ pub(super) fn push_binary(
             buf.extend(count);
             for (n, (column, encoder)) in state.plan.columns.iter().zip(&state.encoders).enumerate()
             {
+                if let Some((cell, rows)) = cells.field(column)
+                    && encoder.encoder.copy_usual(cell, rows, buf)
+                {
+                    continue;
+                }
                 let (cell, rows) = cells.cell(column);
                 encoder.encoder.copy_binary(cell, rows, buf).map_err(|fault| (n, fault))?;
             }

@@ -34,6 +34,17 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// A column's field where it lies, if it is one of the value's or key's fields.
+    #[inline]
+    pub(super) fn field(&self, column: &PlanColumn) -> Option<(&'a Cell, &'a Rows)> {
+        let batch = self.batch?;
+        match &column.source {
+            Source::ValueField(n) => Some((self.values.get(*n)?, &batch.values)),
+            Source::KeyField(n) => Some((self.keys.get(*n)?, &batch.keys)),
+            _ => None,
+        }
+    }
+
     /// The value of a column and the row set that owns its text, as [`TableWrite::cell`] gives them.
     #[inline]
     pub(super) fn cell(&self, column: &'a PlanColumn) -> (Cell, &'a Rows) {
