@@ -54,8 +54,11 @@ impl Fetch {
     ) -> Result<Self, Error> {
         let close_wait = CloseWait::new(settings.shutdown_timeout);
         let consumer = new_consumer(&settings, &shared, &close_wait, &stop)?;
-        let limits =
-            PollLimits { rows_max: settings.batch_rows_max, bytes_max: settings.batch_bytes_max };
+        // A poll is made where there is room for anything, so it may not bring more than that again.
+        let limits = PollLimits {
+            rows_max: settings.batch_rows_max,
+            bytes_max: settings.batch_bytes_max.min(settings.queue_bytes_max),
+        };
         let now = Instant::now();
         Ok(Fetch {
             next_commit: now + settings.commit_interval,

@@ -16,8 +16,10 @@ use std::time::Duration;
 
 /// Records of one batch unless `max.poll.records` says otherwise.
 const BATCH_ROWS_MAX: usize = 10_000;
-const BATCH_BYTES_MAX: usize = 8 << 20;
-const QUEUE_BYTES_MAX: usize = 4 << 20;
+const BATCH_BYTES_MAX: usize = 4 << 20;
+/// Bytes that wait. Up to three batches more are being written; a backlog of small records still
+/// fills transactions of [`BATCH_ROWS_MAX`] rows.
+const QUEUE_BYTES_MAX: usize = 2 << 20;
 const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
 /// How often a mirror of the positions goes to the group, if the worker does not ask for more.
 const COMMIT_INTERVAL_MS_MAX: u64 = 5_000;
