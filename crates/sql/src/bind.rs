@@ -246,7 +246,7 @@ impl<'a> Pass<'a> {
             None => match self.table_of(segment, row) {
                 Ok(name) => self.planner.place(&batch.tp().topic, name),
                 // The event before it said what it says, and named its table.
-                Err(_) if batch.values.root(row).is_null() && self.settings.is_debezium() => {
+                Err(_) if batch.values.root(row).is_null() && self.settings.tables_of_events() => {
                     self.skip("records without a value, which name no table", batch);
                     return Ok(None);
                 }

@@ -53,6 +53,14 @@ impl NameFormat {
         self.pieces.iter().all(|p| matches!(p, Piece::Text(_) | Piece::Topic | Piece::TopicPart(_)))
     }
 
+    /// Whether the name has a part from the value's `source`.
+    pub(crate) fn asks_source(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Value(path) => path.first().is_some_and(|first| first == "source"),
+            _ => false,
+        })
+    }
+
     /// Puts the name together; `value` looks up the pieces that depend on the record. With
     /// `underscores` the dots of what fills the placeholders become underscores.
     ///

@@ -99,9 +99,9 @@ impl SinkSettings {
         }
     }
 
-    /// Whether everything that looks like a change event of Debezium is one.
-    pub(crate) fn is_debezium(&self) -> bool {
-        self.config.change_events == ChangeEvents::Any
+    /// Whether tables are named after the source of change events, which a tombstone does not have.
+    pub(crate) fn tables_of_events(&self) -> bool {
+        self.config.change_events != ChangeEvents::Off && self.rules.format.asks_source()
     }
 
     pub fn exactly_once(&self) -> bool {

@@ -205,18 +205,29 @@ fn our_own_class_knows_events_by_their_schemas_name() {
 
 #[test]
 fn tables_are_named_after_the_source_of_an_event() {
-    let db = postgres::database();
-    db.execute("CREATE SCHEMA shop");
-    let mut props = debezium(true);
-    props.push(("collection.name.format", "${source.db}.${source.schema}_${source.table}"));
-    let mut rig = Rig::new(&db.jdbc_url(), &props, Tolerance::None);
-    rig.open(&[TOPIC]);
-    let records =
-        [event("c", 1, Some("a")), event("c", 2, Some("b")), event("d", 1, None), tombstone(1)];
-    rig.store(vec![events(0, &records)]);
-    assert_eq!(texts(&db.query("SELECT id, note FROM shop.public_orders")), [["2", "b"]]);
-    assert_eq!(ignored(&rig, "name no table"), 1);
-    assert!(rig.told.rejects.is_empty());
+    let own = [
+        ("insert.mode", "upsert"),
+        ("pk.mode", "record_key"),
+        ("delete.enabled", "true"),
+        ("auto.create", "true"),
+        ("quote.identifiers", "never"),
+        ("table.name.format", "${source.db}.${source.schema}_${source.table}"),
+    ];
+    let mut foreign = debezium(true);
+    foreign.push(("collection.name.format", "${source.db}.${source.schema}_${source.table}"));
+    for props in [&foreign, own.as_slice()] {
+        let db = postgres::database();
+        db.execute("CREATE SCHEMA shop");
+        let mut rig = Rig::new(&db.jdbc_url(), props, Tolerance::None);
+        rig.open(&[TOPIC]);
+        let records =
+            [event("c", 1, Some("a")), event("c", 2, Some("b")), event("d", 1, None), tombstone(1)];
+        rig.store(vec![events(0, &records)]);
+        let rows = db.query("SELECT id, note FROM shop.public_orders");
+        assert_eq!(texts(&rows), [["2", "b"]]);
+        assert_eq!(ignored(&rig, "name no table"), 1);
+        assert!(rig.told.rejects.is_empty());
+    }
 }
 
 #[test]
