@@ -14,6 +14,7 @@ use crate::reduce::Reducer;
 use crate::settings::SinkSettings;
 use crate::shape::{SchemaId, Shape};
 use crate::table::TableName;
+use crate::unavailable::{has_placeholder, unavailable};
 use crate::write::{RejectRow, RowRef, TableWrite, WriteMode, WritePlan};
 use data::{Batch, Reject, Rows, Stage};
 use foldhash::HashMap;
@@ -94,6 +95,7 @@ impl Binder {
             given,
             ordered,
             keys: settings.config.pk_mode == crate::config::PkMode::RecordKey,
+            partial: settings.config.change_events != crate::config::ChangeEvents::Off,
             groups: Vec::new(),
             by_plan: HashMap::default(),
             out: Bound::default(),
@@ -122,6 +124,8 @@ struct Pass<'a> {
     ordered: bool,
     /// The form of record keys matters.
     keys: bool,
+    /// Debezium's placeholders are no values.
+    partial: bool,
     groups: Vec<Group>,
     by_plan: HashMap<u64, u32>,
     out: Bound,
@@ -148,6 +152,8 @@ struct Current {
     planned: Planned,
     group: u32,
     delete_group: Option<u32>,
+    /// Columns that the last row without all of its values lacked, and its group.
+    partial: (Vec<usize>, u32),
     rows: u64,
 }
 
@@ -292,7 +298,8 @@ impl<'a> Pass<'a> {
             group = self.group(&target.plan, target);
             delete_group = target.delete.as_ref().map(|plan| self.group(plan, target));
         }
-        Ok(Current { place, key, value, planned, group, delete_group, rows: 0 })
+        let partial = (Vec::new(), group);
+        Ok(Current { place, key, value, planned, group, delete_group, partial, rows: 0 })
     }
 
     fn group(&mut self, plan: &Arc<WritePlan>, target: &Target) -> u32 {
@@ -302,6 +309,28 @@ impl<'a> Pass<'a> {
             self.groups.push(Group::new(plan.clone(), target.table, target.extras.clone()));
         }
         number
+    }
+
+    /// The group of a row whose value lacks columns; `None`: it has nothing else.
+    fn partial_group(
+        &mut self,
+        batch: &Batch,
+        row: usize,
+        target: &Target,
+        current: &mut Current,
+    ) -> Option<u32> {
+        let absent = unavailable(&target.plan, batch, row);
+        if absent.is_empty() || target.plan.mode == WriteMode::Delete {
+            return Some(current.group);
+        }
+        if absent.len() == target.plan.columns.len() {
+            return None;
+        }
+        if current.partial.0 != absent {
+            let plan = self.planner.without(&target.plan, &absent);
+            current.partial = (absent, self.group(&plan, target));
+        }
+        Some(current.partial.1)
     }
 
     /// Counts what the rows of a form left out.
@@ -340,6 +369,15 @@ impl<'a> Pass<'a> {
             target.marker.as_ref().is_some_and(|marker| delete_asked(segment.batch, row, marker));
         let number = match current.delete_group {
             Some(group) if marked => group,
+            _ if self.partial && has_placeholder(segment.batch, row) => {
+                let target = target.clone();
+                let Some(group) = self.partial_group(segment.batch, row, &target, current) else {
+                    let text = "the record has no value for any column, only placeholders";
+                    self.reject(segment.number, row, text.to_owned(), Some(current.place));
+                    return;
+                };
+                group
+            }
             _ => current.group,
         };
         let Some(group) = self.groups.get_mut(number as usize) else { return };

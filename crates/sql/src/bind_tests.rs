@@ -304,3 +304,33 @@ fn an_emptied_table_keeps_what_comes_behind() {
         assert_eq!((bound.rows, bound.rejects.len()), (6, 0));
     }
 }
+
+#[test]
+fn debezium_placeholders_are_no_values() {
+    let options = [("insert.mode", "upsert"), ("pk.mode", "record_value"), ("pk.fields", "id")];
+    let mut memory = Memory::with("t", &["id", "a", "doc"]);
+    let text = |text: &str| Value::Text(text.to_owned());
+    let absent = || text("__debezium_unavailable_value");
+    let rows = [
+        Value::Struct(vec![text("1"), text("x"), text("large")]),
+        Value::Struct(vec![text("2"), text("x"), absent()]),
+        Value::Struct(vec![text("3"), absent(), absent()]),
+        Value::Struct(vec![absent(), text("x"), text("y")]),
+    ];
+    let batch = structs(&text_schema(&["id", "a", "doc"]), &rows);
+    for (which, expect) in [("named", &[(1, 1), (2, 1), (3, 2)][..]), ("off", &[(3, 4)])] {
+        let mut all = options.to_vec();
+        all.push(("change.events", which));
+        let mut binder = binder(&all);
+        for _ in 0..2 {
+            let bound = bind(&mut binder, &mut memory, &batch).unwrap();
+            let mut found: Vec<_> =
+                sizes(&bound).iter().map(|(_, columns, rows)| (*columns, *rows)).collect();
+            found.sort_unstable();
+            assert_eq!(found, expect, "{which}");
+        }
+    }
+    let only = structs(&text_schema(&["a"]), &[Value::Struct(vec![absent()])]);
+    let bound = bind(&mut binder(&[]), &mut memory, &only).unwrap();
+    assert!(bound.rejects[0].reject.message.contains("placeholders"), "{bound:?}");
+}

@@ -131,7 +131,7 @@ impl Group {
     }
 }
 
-fn record_cell<'a>(batch: &'a Batch, row: usize, source: &Source) -> (Cell, &'a Rows) {
+pub(crate) fn record_cell<'a>(batch: &'a Batch, row: usize, source: &Source) -> (Cell, &'a Rows) {
     let (keys, values) = (&batch.keys, &batch.values);
     match source {
         Source::ValueRoot => (values.root(row), values),

@@ -34,6 +34,7 @@ mod shape;
 pub mod sink;
 pub mod sqlite;
 pub mod table;
+mod unavailable;
 mod wanted;
 mod work;
 pub mod write;

@@ -86,12 +86,17 @@ pub(crate) struct Planner {
     tables: Vec<KnownTable>,
     plans: HashMap<PlanKey, (Planned, u64)>,
     /// Plans by content, so that forms that fill the same columns share one.
-    shared: Vec<Arc<WritePlan>>,
+    pub(crate) shared: Vec<Arc<WritePlan>>,
     /// Counts the transactions bound; reasons to reject hold for one of them.
     round: u64,
 }
 
 static NEXT_PLAN: AtomicU64 = AtomicU64::new(1);
+
+/// A number that no plan has had.
+pub(crate) fn next_plan() -> u64 {
+    NEXT_PLAN.fetch_add(1, Ordering::Relaxed)
+}
 
 impl Planner {
     const PLACES_MAX: usize = 10_000;
@@ -440,7 +445,7 @@ impl Planner {
         let plan_columns = plan_columns.collect();
         let keys = columns.iter().enumerate().filter(|(_, (_, w))| w.key).map(|(i, _)| i);
         let plan = Arc::new(WritePlan {
-            id: NEXT_PLAN.fetch_add(1, Ordering::Relaxed),
+            id: next_plan(),
             table: table.clone(),
             mode,
             columns: plan_columns,

@@ -71,6 +71,18 @@ impl WritePlan {
     }
 }
 
+impl WritePlan {
+    /// Names of columns that must have a value, have no default and are not filled. An upsert can
+    /// only change rows that are there.
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        let filled = |index: usize| self.columns.iter().any(|column| column.target == index);
+        let lacking = self.table.columns.iter().enumerate().filter(move |(index, c)| {
+            !c.nullable && !c.has_default && !c.generated && !filled(*index)
+        });
+        lacking.map(|(_, column)| column.name.as_str())
+    }
+}
+
 /// A row of a transaction: the batch's place in [`Transaction::batches`] and the row in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowRef {

@@ -39,7 +39,7 @@ pub(super) fn sql(plan: &WritePlan) -> DbResult<Option<String>> {
                 others.iter().map(|i| form(name(i))).collect::<Vec<_>>().join(glue)
             };
             let set = list(|n| format!("{n} = excluded.{n}"), ", ");
-            let mut sql = insert(&table, &names);
+            let mut sql = insert_over(plan, &table, &names, &keys);
             // Writing to a string cannot fail.
             let _ok = write!(sql, " ON CONFLICT ({}) DO UPDATE SET {set}", target());
             if plan.skip_unchanged {
@@ -70,6 +70,28 @@ fn insert(table: &str, names: &[String]) -> String {
     }
     let values: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
     format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), values.join(", "))
+}
+
+/// The insert of an upsert. NOT NULL is checked before the conflict is found, so a row that is there
+/// lends the values that it keeps; a row that is not there lacks them, as it should.
+fn insert_over(plan: &WritePlan, table: &str, names: &[String], keys: &[usize]) -> String {
+    let required: Vec<String> = plan.required().map(quote).collect();
+    if required.is_empty() {
+        return insert(table, names);
+    }
+    let values: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+    let lent: Vec<String> = required.iter().map(|name| format!("o.{name}")).collect();
+    let on = keys.iter().filter_map(|i| names.get(*i).map(|name| format!("o.{name} = ?{}", i + 1)));
+    // Without WHERE the parser would take ON CONFLICT for a condition of the join.
+    format!(
+        "INSERT INTO {table} ({}, {}) SELECT {}, {} FROM (SELECT 1) LEFT JOIN {table} AS o ON {} \
+         WHERE true",
+        names.join(", "),
+        required.join(", "),
+        values.join(", "),
+        lent.join(", "),
+        on.collect::<Vec<_>>().join(" AND ")
+    )
 }
 
 fn names(plan: &WritePlan) -> DbResult<Vec<String>> {
@@ -150,6 +172,20 @@ mod tests {
         assert_eq!(
             of(WriteMode::Delete, 1, &[0], false).unwrap(),
             r#"DELETE FROM "t" WHERE "a" = ?1"#
+        );
+    }
+
+    #[test]
+    fn a_row_that_is_there_lends_what_it_must_have() {
+        let mut plan = plan(WriteMode::Upsert, 2, &[0], false);
+        let mut table = (*plan.table).clone();
+        table.columns[2].nullable = false;
+        plan.table = Arc::new(table);
+        assert_eq!(
+            sql(&plan).unwrap().unwrap(),
+            "INSERT INTO \"t\" (\"a\", \"b\"\"\", \"c\") SELECT ?1, ?2, o.\"c\" FROM (SELECT 1) \
+             LEFT JOIN \"t\" AS o ON o.\"a\" = ?1 WHERE true ON CONFLICT (\"a\") \
+             DO UPDATE SET \"b\"\"\" = excluded.\"b\"\"\""
         );
     }
 

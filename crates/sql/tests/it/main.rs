@@ -5,6 +5,7 @@ mod pg_faults;
 mod pg_insert;
 mod pg_letters;
 mod pg_modes;
+mod pg_partial;
 mod pg_server;
 mod pg_sink;
 mod pg_store;

@@ -91,6 +91,7 @@ impl PlanState {
         let statement = Statement {
             table: names::table(&pg.table.name),
             columns,
+            required: plan.required().collect(),
             skip_unchanged: plan.skip_unchanged,
         };
         let arrays = match plan.mode {

@@ -25,6 +25,8 @@ pub(super) struct Statement<'a> {
     /// Quoted.
     pub(super) table: String,
     pub(super) columns: Vec<StatementColumn<'a>>,
+    /// Columns that the rows do not fill and that must have a value.
+    pub(super) required: Vec<&'a str>,
     pub(super) skip_unchanged: bool,
 }
 
@@ -55,12 +57,44 @@ impl Statement<'_> {
 
     /// `INSERT … SELECT` without a conflict clause.
     pub(super) fn insert(&self) -> String {
-        let overriding = if self.columns.iter().any(|c| c.pg.identity_always) {
-            " OVERRIDING SYSTEM VALUE"
-        } else {
-            ""
-        };
+        let overriding = self.overriding();
         format!("INSERT INTO {} AS t ({}){overriding} {}", self.table, self.names(), self.rows())
+    }
+
+    fn overriding(&self) -> &'static str {
+        match self.columns.iter().any(|c| c.pg.identity_always) {
+            true => " OVERRIDING SYSTEM VALUE",
+            false => "",
+        }
+    }
+
+    /// The insert of an upsert. NOT NULL is checked before the conflict is found, so a row that is
+    /// there lends the values that it keeps; a row that is not there lacks them, as it should.
+    fn insert_over(&self) -> String {
+        if self.required.is_empty() {
+            return self.insert();
+        }
+        let required = |prefix: &str| {
+            names::list(&self.required, |out, name| {
+                out.push_str(prefix);
+                names::push_ident(out, name);
+            })
+        };
+        let mut on = String::new();
+        for (n, key) in self.columns.iter().enumerate().filter(|(_, c)| c.key) {
+            let and = if on.is_empty() { "" } else { " AND " };
+            let _ok = write!(on, "{and}o.{} = s.c{n}", names::ident(key.name));
+        }
+        format!(
+            "INSERT INTO {} AS t ({}, {}){} SELECT s.*, {} FROM ({}) AS s LEFT JOIN {} AS o ON {on}",
+            self.table,
+            self.names(),
+            required(""),
+            self.overriding(),
+            required("o."),
+            self.rows(),
+            self.table,
+        )
     }
 
     /// A row whose key is there is left alone. Without key columns any conflict is.
@@ -78,7 +112,8 @@ impl Statement<'_> {
         if set.is_empty() {
             return self.insert_ignore();
         }
-        let mut sql = format!("{} ON CONFLICT{} DO UPDATE SET {set}", self.insert(), self.target());
+        let (insert, target) = (self.insert_over(), self.target());
+        let mut sql = format!("{insert} ON CONFLICT{target} DO UPDATE SET {set}");
         if self.skip_unchanged {
             sql.push_str(" WHERE ");
             sql.push_str(&self.differs(|c, _| format!("EXCLUDED.{}", names::ident(c.name))));
@@ -221,6 +256,7 @@ mod tests {
                 StatementColumn { name: "id", pg: id, binary: true, key: true },
                 StatementColumn { name: "doc", pg: doc, binary: false, key: false },
             ],
+            required: Vec::new(),
             skip_unchanged: false,
         }
     }

@@ -1,0 +1,101 @@
+//! Rows that lack columns, and refusals that name one, through the whole sink.
+
+use super::pg::{FromZero, batch, of, schema, seat, settings};
+use api::{Error, Result, SinkContext, SinkTask, Tolerance};
+use config::Props;
+use data::{Batch, Reject, Schema, TopicPartition, Type, Value};
+use sql::postgres::PostgresDatabase;
+use sql::settings::{DatabaseForm, SinkSettings};
+use sql::sink::SqlSink;
+use std::sync::Arc;
+use testkit::postgres;
+
+/// What the runtime was told.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) reported: Vec<(i64, Reject)>,
+    pub(crate) ignored: Vec<String>,
+}
+
+impl SinkContext for Told {
+    fn durable(&mut self, _: &TopicPartition, _: i64) {}
+
+    fn stored(&mut self, _: u64) {}
+
+    fn tolerate(&self, _: u64, _: u64, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn settled(&mut self, _: u64, _: u64) {}
+
+    fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {
+        let offset = |r: &Reject| batch.raw.records()[r.row as usize].offset;
+        self.reported.extend(rejects.iter().map(|r| (offset(r), r.clone())));
+    }
+
+    fn ignored(&mut self, what: &str, _: u64) {
+        self.ignored.push(what.to_owned());
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// A sink into table `t`, its partition opened.
+pub(crate) fn sink(
+    server: &postgres::Database,
+    options: &[(&str, &str)],
+    tolerance: Tolerance,
+    told: &mut Told,
+) -> SqlSink {
+    let mut props: Props = options.iter().copied().collect();
+    props.insert("connection.url", server.url());
+    let ours = SinkSettings::from_props(&props, tolerance, DatabaseForm::POSTGRES)
+        .expect("the options are right");
+    let database = PostgresDatabase::new(settings(server)).expect("the URL is right");
+    let mut sink = SqlSink::new(Box::new(database), ours);
+    sink.open(&[seat("t", 0)], &mut FromZero, told).expect("nobody else has it");
+    sink
+}
+
+pub(crate) fn put(sink: &mut SqlSink, batch: Batch, told: &mut Told) -> Result<(), Error> {
+    sink.put(vec![batch], told)?;
+    sink.flush(told)
+}
+
+const UPSERT: [(&str, &str); 3] =
+    [("insert.mode", "upsert"), ("pk.mode", "record_value"), ("pk.fields", "id")];
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// `id bigint, a text, doc text`.
+fn documents() -> Arc<Schema> {
+    schema(&[("id", of(Type::Int64)), ("a", of(Type::String)), ("doc", of(Type::String))])
+}
+
+#[test]
+fn an_unavailable_value_changes_nothing_and_a_new_row_lacks_it() {
+    let absent = || text("__debezium_unavailable_value");
+    for (required, stored) in [("", "1:x:large 2:x:-"), ("NOT NULL", "1:x:large")] {
+        let server = postgres::database();
+        server.execute(&format!(
+            "CREATE TABLE t (id bigint PRIMARY KEY, a text, doc text {required}); \
+             INSERT INTO t VALUES (1, 'old', 'large')"
+        ));
+        let mut told = Told::default();
+        let mut sink = sink(&server, &UPSERT, Tolerance::All, &mut told);
+        let row = |id| vec![Value::Int(id), text("x"), absent()];
+        put(&mut sink, batch(&documents(), 0, vec![row(1), row(2)]), &mut told).unwrap();
+        let sql = "SELECT string_agg(concat_ws(':', id, a, coalesce(doc, '-')), ' ' ORDER BY id) \
+                   FROM t";
+        assert_eq!(server.value(sql).as_deref(), Some(stored));
+        let rejects: Vec<_> =
+            told.reported.iter().map(|(at, r)| (*at, r.sqlstate.as_deref())).collect();
+        let expect: &[(i64, Option<&str>)] =
+            if required.is_empty() { &[] } else { &[(1, Some("23502"))] };
+        assert_eq!(rejects, expect);
+    }
+}
