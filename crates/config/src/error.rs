@@ -40,9 +40,20 @@ impl ConfigErrors {
     }
 }
 
+impl ConfigErrors {
+    /// Text that does not parse counts as null for validators, which then complain of the null too.
+    /// Connect's answers have both; a reader is helped by the first alone.
+    fn is_consequence(&self, error: &ConfigError) -> bool {
+        let null = format!("Invalid value null for configuration {}:", error.key);
+        let explains = |other: &&ConfigError| other.key == error.key && other != &error;
+        error.message.starts_with(&null) && self.errors.iter().any(|other| explains(&other))
+    }
+}
+
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.errors.iter().enumerate() {
+        let told = self.errors.iter().filter(|error| !self.is_consequence(error));
+        for (index, error) in told.enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }
@@ -53,3 +64,18 @@ impl fmt::Display for ConfigErrors {
 }
 
 impl std::error::Error for ConfigErrors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_number_is_told_once() {
+        let wrong = "Invalid value x for configuration n: Not a number of type INT";
+        let null = "Invalid value null for configuration n: Value must be non-null";
+        let mut errors = ConfigErrors::one("n", wrong);
+        errors.errors.push(ConfigError::new("n", null));
+        assert_eq!(errors.to_string(), format!("n: {wrong}"));
+        assert_eq!(ConfigErrors::one("n", null).to_string(), format!("n: {null}"));
+    }
+}
