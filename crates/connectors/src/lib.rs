@@ -24,4 +24,4 @@ connectors! {
     sqlite,
 }
 
-pub use registry::find;
+pub use registry::{find, names};

@@ -18,13 +18,35 @@ pub fn find(class: &str, props: &Props) -> Result<&'static ConnectorPlugin, Stri
     Ok(candidates.find(|plugin| (plugin.claims)(props)).unwrap_or(first))
 }
 
+/// Every connector as messages name it: the short name and the class.
+pub fn names() -> Vec<String> {
+    let name = |plugin: &&ConnectorPlugin| match plugin.aliases.first() {
+        Some(short) => format!("{short} ({})", plugin.class),
+        None => plugin.class.to_owned(),
+    };
+    plugins().iter().map(name).collect()
+}
+
 fn unknown(class: &str) -> String {
-    let classes: Vec<&str> = plugins().iter().map(|plugin| plugin.class).collect();
+    let all = names().join(", ");
+    if is_source(class) {
+        return format!(
+            "connector class {class} is a source; there are no sources in this version. There \
+             are: {all}"
+        );
+    }
     let names =
         plugins().iter().flat_map(|p| std::iter::once(p.class).chain(p.aliases.iter().copied()));
     let nearest = config::suggest::nearest(class, names);
     let guess = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-    format!("connector class {class} does not exist{guess} There are: {}", classes.join(", "))
+    format!("connector class {class} does not exist{guess} There are: {all}")
+}
+
+/// Whether a class name says that it is a source, in any spelling Connect takes.
+fn is_source(class: &str) -> bool {
+    let simple = class.rsplit('.').next().unwrap_or(class);
+    let simple = simple.strip_suffix("Connector").unwrap_or(simple);
+    simple.to_ascii_lowercase().ends_with("source")
 }
 
 #[cfg(test)]
@@ -52,7 +74,22 @@ mod tests {
     fn an_unknown_class_is_told_what_exists() {
         let error = find("PostgresSnk", &Props::new()).err().unwrap();
         assert!(error.contains("did you mean PostgresSink?"), "{error}");
-        assert!(error.contains("io.copycat.SqliteSinkConnector"), "{error}");
+        assert!(error.contains("sqlite-sink (io.copycat.SqliteSinkConnector)"), "{error}");
+    }
+
+    #[test]
+    fn a_source_is_not_mistaken_for_a_sink() {
+        for class in [
+            "io.confluent.connect.jdbc.JdbcSourceConnector",
+            "JdbcSource",
+            "FileStreamSource",
+            "org.apache.kafka.connect.file.FileStreamSourceConnector",
+            "postgres-source",
+        ] {
+            let error = find(class, &Props::new()).err().unwrap();
+            assert!(error.contains("no sources in this version"), "{error}");
+            assert!(!error.contains("did you mean"), "{error}");
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct Plugins {
     /// The connector of a class name, with the rest of the config to tell namesakes apart; else what
     /// exists.
     pub connector: fn(&str, &Props) -> Result<&'static ConnectorPlugin, String>,
+    /// Every connector as messages name it.
+    pub connectors: fn() -> Vec<String>,
     pub converter: fn(&str) -> Option<&'static ConverterPlugin>,
     /// Every converter class, for messages.
     pub converters: fn() -> Vec<&'static str>,

@@ -3,6 +3,7 @@
 //! Secrets are resolved here, right before use, and never leave: what goes back up is the
 //! configuration as the user wrote it.
 
+mod converters;
 mod start;
 mod validate;
 
@@ -57,11 +58,22 @@ impl Worker {
         Ok(tasks.iter().map(|task| put_references_back(raw, &resolved, task)).collect())
     }
 
-    /// Checks the Kafka settings of the worker alone; gives what is worth saying about them.
+    /// Checks what the worker itself sets for Kafka clients and converters, before there is a
+    /// connector; gives what is worth saying about it.
     ///
     /// # Errors
     /// Every wrong setting.
-    pub fn check_clients(&self) -> Result<Vec<String>, ConfigErrors> {
+    pub fn check(&self) -> Result<Vec<String>, ConfigErrors> {
+        let mut found = validate::Findings::default();
+        match self.check_clients() {
+            Ok(notices) => found.notices.extend(notices),
+            Err(errors) => found.errors.extend(errors.errors),
+        }
+        self.check_own_converters(&mut found);
+        Ok(found.finish()?.notices)
+    }
+
+    fn check_clients(&self) -> Result<Vec<String>, ConfigErrors> {
         let none = Props::new();
         let mut notices = Vec::new();
         for kind in [ClientKind::Consumer, ClientKind::Producer, ClientKind::Admin] {

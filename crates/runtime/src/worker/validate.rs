@@ -3,8 +3,9 @@
 use super::Worker;
 use api::SinkConnector;
 use config::connector::{SinkConnectorConfig, UnknownKeys};
-use config::unknown::{CONNECTOR_PREFIXES, unknown_keys};
-use config::{Config, ConfigDef, ConfigError, ConfigErrors, Props};
+use config::suggest::nearest;
+use config::unknown::{CONNECTOR_PREFIXES, UnknownKey, unknown_keys};
+use config::{Config, ConfigError, ConfigErrors, Props};
 use kafka::settings::ClientKind;
 
 /// A configuration that can run, and what is worth saying about it once.
@@ -20,8 +21,7 @@ impl Worker {
         let resolved = self.providers.resolve(raw)?;
         let props = &resolved.props;
         let Some(class) = props.get("connector.class") else {
-            let text = "Connector config contains no connector type";
-            return Err(ConfigErrors::one("connector.class", text));
+            return Err(ConfigErrors::one("connector.class", self.no_class(props)));
         };
         let plugin = (self.plugins.connector)(class, props)
             .map_err(|text| ConfigErrors::one("connector.class", text))?;
@@ -36,7 +36,7 @@ impl Worker {
         found.keep(framework);
         self.check_connector(connector.as_ref(), class, props, &mut found);
         self.check_unknown(connector.as_ref(), class, props, unknown, &mut found);
-        self.check_converters(props, &mut found);
+        self.check_converters(props, unknown, &mut found);
         self.check_transforms(props, &mut found);
         self.check_overrides(props, &mut found);
         found.notices.extend(connector.notices(props));
@@ -71,49 +71,16 @@ impl Worker {
         let defs = [&SinkConnectorConfig::def(), &connector.config_def(class)];
         let mut prefixes = CONNECTOR_PREFIXES.to_vec();
         prefixes.extend(connector.known_prefixes(class));
-        let unknown = unknown_keys(props, &defs, &prefixes);
-        for key in unknown {
-            match policy {
-                UnknownKeys::Ignore => {}
-                UnknownKeys::Warn => found.notices.push(key.to_string()),
-                UnknownKeys::Fail => {
-                    found.errors.push(ConfigError::new(key.key.as_str(), key.to_string()));
-                }
-            }
-        }
+        found.unknown(unknown_keys(props, &defs, &prefixes), policy);
     }
 
-    fn check_converters(&self, props: &Props, found: &mut Findings) {
-        for side in ["key.converter", "value.converter"] {
-            let own = props.get(side);
-            let prefix = format!("{side}.");
-            if own.is_none()
-                && let Some(key) =
-                    props.keys().find(|k| k.starts_with(&prefix) && !k.ends_with(".plugin.version"))
-            {
-                found.notices.push(format!(
-                    "{key} has no effect without {side}: the worker's converter is used with the \
-                     worker's settings"
-                ));
-            }
-            let source = if own.is_some() { props } else { &self.props };
-            let Some(class) = own.or_else(|| self.props.get(side)) else { continue };
-            match self.plugins.find_converter(class) {
-                Err(text) => {
-                    let text = format!("Invalid value {class} for configuration {side}: {text}");
-                    found.errors.push(ConfigError::new(side, text));
-                }
-                Ok(plugin) => {
-                    let settings = source.with_prefix(&prefix);
-                    let def: ConfigDef = (plugin.config_def)();
-                    for value in def.validate(&settings) {
-                        let key = format!("{prefix}{}", value.name);
-                        let errors = value.errors.into_iter();
-                        found.errors.extend(errors.map(|text| ConfigError::new(&*key, text)));
-                    }
-                }
-            }
-        }
+    /// What to say of a configuration without a class: the key it may be misspelt in, and what exists.
+    fn no_class(&self, props: &Props) -> String {
+        const KEY: &str = "connector.class";
+        let misspelt = props.keys().find(|key| nearest(key, std::iter::once(KEY)).is_some());
+        let guess = misspelt.map(|key| format!("{key} is not a key, did you mean {KEY}? "));
+        let (guess, all) = (guess.unwrap_or_default(), (self.plugins.connectors)().join(", "));
+        format!("Connector config contains no connector type\n  hint: {guess}There are: {all}")
     }
 
     /// There are no transforms in this version: a chain that names one must not run without it.
@@ -133,10 +100,13 @@ impl Worker {
     }
 
     fn check_overrides(&self, props: &Props, found: &mut Findings) {
+        // What concerns the worker's own keys was said when it started.
+        let said = self.check_clients().unwrap_or_default();
         for kind in [ClientKind::Consumer, ClientKind::Producer, ClientKind::Admin] {
             match self.client(kind, props) {
                 Ok(settings) => {
-                    found.notices.extend(settings.notices.iter().map(ToString::to_string));
+                    let notices = settings.notices.iter().map(ToString::to_string);
+                    found.notices.extend(notices.filter(|notice| !said.contains(notice)));
                 }
                 Err(errors) => found.errors.extend(errors.errors),
             }
@@ -144,10 +114,13 @@ impl Worker {
     }
 }
 
+/// What checks come to.
 #[derive(Default)]
-struct Findings {
-    errors: Vec<ConfigError>,
-    notices: Vec<String>,
+pub(super) struct Findings {
+    pub(super) errors: Vec<ConfigError>,
+    pub(super) notices: Vec<String>,
+    /// Keys that nothing reads, and that are not errors of their own.
+    unread: Vec<UnknownKey>,
 }
 
 impl Findings {
@@ -157,15 +130,36 @@ impl Findings {
         }
     }
 
-    fn finish(mut self) -> Result<Validated, ConfigErrors> {
+    /// Keys that nothing reads, treated as `config.unknown.keys` says.
+    pub(super) fn unknown(&mut self, keys: Vec<UnknownKey>, policy: UnknownKeys) {
+        if policy == UnknownKeys::Fail {
+            let errors =
+                keys.into_iter().map(|key| ConfigError::new(key.key.as_str(), key.to_string()));
+            self.errors.extend(errors);
+            return;
+        }
+        if policy == UnknownKeys::Warn {
+            self.notices.extend(keys.iter().map(ToString::to_string));
+        }
+        self.unread.extend(keys);
+    }
+
+    pub(super) fn finish(mut self) -> Result<Validated, ConfigErrors> {
         let mut seen = std::collections::BTreeSet::new();
         self.errors.retain(|error| seen.insert((error.key.clone(), error.message.clone())));
         self.notices.sort();
         self.notices.dedup();
         if self.errors.is_empty() {
-            Ok(Validated { notices: self.notices })
-        } else {
-            Err(ConfigErrors { errors: self.errors })
+            return Ok(Validated { notices: self.notices });
         }
+        // A key that is missed may be there, misspelt.
+        for error in &mut self.errors {
+            let meant = |key: &&UnknownKey| key.nearest.as_deref() == Some(error.key.as_str());
+            if let Some(UnknownKey { key, .. }) = self.unread.iter().find(meant) {
+                let hint = format!("\n  hint: {key} is not a key, did you mean {}?", error.key);
+                error.message.push_str(&hint);
+            }
+        }
+        Err(ConfigErrors { errors: self.errors })
     }
 }

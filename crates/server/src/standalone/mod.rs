@@ -3,6 +3,8 @@
 //! Everything in the files is checked before anything starts. Afterwards trouble outside (Kafka, the
 //! database) is shown in the status and retried; it does not end the worker.
 
+#[cfg(test)]
+mod checks;
 mod connector_file;
 #[cfg(test)]
 mod examples;
@@ -35,6 +37,7 @@ pub(crate) struct Args {
 fn plugins() -> Plugins {
     Plugins {
         connector: connectors::find,
+        connectors: connectors::names,
         converter: converters::find,
         converters: || converters::plugins().iter().map(|plugin| plugin.class).collect(),
     }
@@ -52,7 +55,7 @@ fn start(args: Args) -> Result<ExitCode, Failure> {
     let connectors = connector_file::read_all(&args.connectors)?;
     let worker = Worker::new(file.props.clone(), plugins(), file.address())
         .map_err(|errors| file.wrong(&errors))?;
-    for notice in worker.check_clients().map_err(|errors| file.wrong(&errors))? {
+    for notice in worker.check().map_err(|errors| file.wrong(&errors))? {
         tracing::warn!("{}: {notice}", args.worker.display());
     }
     for connector in &connectors {

@@ -1,0 +1,93 @@
+//! Checks of converters: that the class exists, its settings, keys that nothing reads.
+
+use super::Worker;
+use super::validate::Findings;
+use config::connector::UnknownKeys;
+use config::unknown::{UnknownKey, unknown_keys};
+use config::{ConfigDef, ConfigError, Props};
+
+/// The converters of records. Headers stay bytes here, so that any class may be named for them.
+const SIDES: [&str; 2] = ["key.converter", "value.converter"];
+/// Keys that every converter has below its prefix, beside those of its definition.
+const OF_ALL: [&str; 2] = ["plugin.version", "converter.type"];
+
+impl Worker {
+    /// The worker's own converters, whether or not a connector uses them.
+    pub(super) fn check_own_converters(&self, found: &mut Findings) {
+        for side in SIDES {
+            if let Some(class) = self.props.get(side) {
+                self.check_converter(side, class, &self.props, UnknownKeys::Warn, found);
+            }
+        }
+        self.check_header_keys(&self.props, UnknownKeys::Warn, found);
+    }
+
+    /// The connector's converters. One without a class is the worker's, which was checked before.
+    pub(super) fn check_converters(
+        &self,
+        props: &Props,
+        policy: UnknownKeys,
+        found: &mut Findings,
+    ) {
+        for side in SIDES {
+            if let Some(class) = props.get(side) {
+                self.check_converter(side, class, props, policy, found);
+                continue;
+            }
+            let prefix = format!("{side}.");
+            let unused =
+                props.keys().find(|k| k.starts_with(&prefix) && !k.ends_with(".plugin.version"));
+            if let Some(key) = unused {
+                found.notices.push(format!(
+                    "{key} has no effect without {side}: the worker's converter is used with the \
+                     worker's settings"
+                ));
+            }
+        }
+        self.check_header_keys(props, policy, found);
+    }
+
+    fn check_converter(
+        &self,
+        side: &str,
+        class: &str,
+        props: &Props,
+        policy: UnknownKeys,
+        found: &mut Findings,
+    ) {
+        match self.plugins.find_converter(class) {
+            Err(text) => {
+                let text = format!("Invalid value {class} for configuration {side}: {text}");
+                found.errors.push(ConfigError::new(side, text));
+            }
+            Ok(plugin) => {
+                let def = (plugin.config_def)();
+                let prefix = format!("{side}.");
+                for value in def.validate(&props.with_prefix(&prefix)) {
+                    let key = format!("{prefix}{}", value.name);
+                    let errors = value.errors.into_iter();
+                    found.errors.extend(errors.map(|text| ConfigError::new(&*key, text)));
+                }
+                found.unknown(keys_below(&prefix, props, &def), policy);
+            }
+        }
+    }
+
+    fn check_header_keys(&self, props: &Props, policy: UnknownKeys, found: &mut Findings) {
+        let plugin = props.get("header.converter").and_then(self.plugins.converter);
+        if let Some(plugin) = plugin {
+            let def = (plugin.config_def)();
+            found.unknown(keys_below("header.converter.", props, &def), policy);
+        }
+    }
+}
+
+/// The keys below a converter's prefix that it does not read, with the whole names.
+fn keys_below(prefix: &str, props: &Props, def: &ConfigDef) -> Vec<UnknownKey> {
+    let unknown = unknown_keys(&props.with_prefix(prefix), &[def], &[]);
+    let whole = |key: UnknownKey| UnknownKey {
+        key: format!("{prefix}{}", key.key),
+        nearest: key.nearest.map(|nearest| format!("{prefix}{nearest}")),
+    };
+    unknown.into_iter().filter(|key| !OF_ALL.contains(&key.key.as_str())).map(whole).collect()
+}

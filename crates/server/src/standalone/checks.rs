@@ -1,0 +1,101 @@
+//! Tests of what is said about wrong configurations, with all built-in plugins.
+
+use super::plugins;
+use config::Props;
+use runtime::Worker;
+
+const STRING: &str = "org.apache.kafka.connect.storage.StringConverter";
+const JSON: &str = "org.apache.kafka.connect.json.JsonConverter";
+
+fn worker(more: &[(&str, &str)]) -> Worker {
+    let base =
+        [("key.converter", STRING), ("value.converter", JSON), ("bootstrap.servers", "h:9092")];
+    let props: Props = base.iter().chain(more).copied().collect();
+    Worker::new(props, plugins(), "localhost:8083".to_owned()).unwrap()
+}
+
+fn connector(more: &[(&str, &str)]) -> Props {
+    let base = [
+        ("name", "c"),
+        ("connector.class", "postgres-sink"),
+        ("topics", "t"),
+        ("connection.url", "postgresql://localhost/d"),
+    ];
+    base.iter().chain(more).copied().collect()
+}
+
+fn without(key: &str, more: &[(&str, &str)]) -> Props {
+    connector(more).iter().filter(|(own, _)| *own != key).collect()
+}
+
+#[test]
+fn keys_below_a_converter_that_it_does_not_read_are_reported_once() {
+    let wrong = ("value.converter.schema.enable", "false");
+    let text = "unknown configuration key value.converter.schema.enable; \
+                did you mean value.converter.schemas.enable?";
+    let of_worker = worker(&[wrong, ("value.converter.plugin.version", "1")]);
+    assert_eq!(of_worker.check().unwrap(), [text]);
+    assert_eq!(of_worker.validate(&connector(&[])).unwrap().notices, Vec::<String>::new());
+    let own = [("value.converter", JSON), wrong];
+    let good = worker(&[]);
+    assert_eq!(good.check().unwrap(), Vec::<String>::new());
+    assert_eq!(good.validate(&connector(&own)).unwrap().notices, [text]);
+    // Without a class it has no effect at all, which is said instead.
+    let notices = good.validate(&connector(&[wrong])).unwrap().notices;
+    assert!(matches!(notices.as_slice(), [one] if one.contains("no effect")), "{notices:?}");
+    let strict = [("value.converter", JSON), wrong, ("config.unknown.keys", "fail")];
+    let errors = good.validate(&connector(&strict)).unwrap_err().to_string();
+    assert_eq!(errors, format!("value.converter.schema.enable: {text}"));
+    let headers = [("header.converter", JSON), ("header.converter.schema.enable", "false")];
+    let notices = good.validate(&connector(&headers)).unwrap().notices;
+    assert!(matches!(notices.as_slice(), [one] if one.contains("header.converter.schemas.enable")));
+}
+
+#[test]
+fn the_workers_converters_are_checked_without_a_connector() {
+    for key in ["key.converter", "value.converter"] {
+        let base = [("key.converter", STRING), ("value.converter", JSON)];
+        let mut props: Props = base.into_iter().collect();
+        props.insert(key, "io.confluent.connect.avro.AvroConverter");
+        let worker = Worker::new(props, plugins(), "localhost:8083".to_owned()).unwrap();
+        let errors = worker.check().unwrap_err().to_string();
+        for part in [key, "AvroConverter could not be found", "Built in:", JSON] {
+            assert!(errors.contains(part), "{part}: {errors}");
+        }
+    }
+    let errors = worker(&[("value.converter.schemas.enable", "maybe")]).check().unwrap_err();
+    assert!(errors.to_string().contains("value.converter.schemas.enable"), "{errors}");
+}
+
+#[test]
+fn the_workers_keys_are_not_repeated_for_each_connector() {
+    let worker = worker(&[("consumer.max.pol.records", "5"), ("consumer.metric.reporters", "X")]);
+    let said = worker.check().unwrap();
+    assert!(said.iter().any(|notice| notice.contains("consumer.max.pol.records")), "{said:?}");
+    assert_eq!(worker.validate(&connector(&[])).unwrap().notices, Vec::<String>::new());
+    let own = connector(&[("consumer.override.max.pol.records", "5")]);
+    let notices = worker.validate(&own).unwrap().notices;
+    assert!(matches!(notices.as_slice(), [one] if one.contains("consumer.override.max")));
+}
+
+#[test]
+fn a_misspelt_required_key_is_pointed_at() {
+    let worker = worker(&[]);
+    let told = |props: &Props| worker.validate(props).unwrap_err().to_string();
+    let class = told(&without("connector.class", &[("connector.clas", "postgres-sink")]));
+    for part in [
+        "contains no connector type",
+        "connector.clas is not a key, did you mean connector.class?",
+        "postgres-sink (io.copycat.PostgresSinkConnector), sqlite-sink",
+    ] {
+        assert!(class.contains(part), "{part}: {class}");
+    }
+    let topics = told(&without("topics", &[("topic", "a")]));
+    for part in ["Must configure one of topics or topics.regex", "did you mean topics?"] {
+        assert!(topics.contains(part), "{part}: {topics}");
+    }
+    let url = told(&without("connection.url", &[("conection.url", "postgresql://h/d")]));
+    assert!(url.contains("conection.url is not a key, did you mean connection.url?"), "{url}");
+    let source = told(&connector(&[("connector.class", "FileStreamSource")]));
+    assert!(source.contains("no sources in this version"), "{source}");
+}
