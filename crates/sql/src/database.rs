@@ -6,9 +6,9 @@
 //! again.
 
 use crate::table::{NewColumn, NewTable, Table, TableName};
-use crate::write::Transaction;
+use crate::write::{TableWrite, Transaction};
 use api::{DeadLetter, Seat, StartResolver};
-use data::TopicPartition;
+use data::{Batch, TopicPartition};
 use std::sync::Arc;
 
 /// What a failure means for the transaction and its rows.
@@ -49,6 +49,8 @@ pub struct DbError {
     pub hint: Option<String>,
     pub sqlstate: Option<String>,
     pub column: Option<String>,
+    /// The constraint that a row breaks.
+    pub constraint: Option<String>,
     /// The guilty row where the database named one.
     pub location: Option<RowLocation>,
 }
@@ -61,6 +63,7 @@ impl DbError {
             hint: None,
             sqlstate: None,
             column: None,
+            constraint: None,
             location: None,
         }
     }
@@ -160,6 +163,17 @@ pub trait Database: Send {
 
     /// How many transactions the caller may have in flight.
     fn in_flight_max(&self) -> usize;
+
+    /// Names the column in an error of a row that has failed alone, `write.rows[row]`, as far as
+    /// that can be found out. Nothing is in flight; no error but the one given is told.
+    fn explain(
+        &mut self,
+        _error: &mut DbError,
+        _write: &TableWrite,
+        _row: usize,
+        _batches: &[Batch],
+    ) {
+    }
 
     /// Forgets what is in flight, reading leftover answers; disconnects where that is not possible.
     fn abandon(&mut self);

@@ -45,6 +45,16 @@ impl Flight {
     }
 }
 
+impl Flight {
+    /// The write that a row is part of, and its number there.
+    pub(crate) fn place_of(&self, row: RowRef) -> Option<(&TableWrite, usize)> {
+        let mut places = self.writes.iter().filter_map(|write| {
+            write.rows.iter().position(|other| *other == row).map(|index| (write, index))
+        });
+        places.next()
+    }
+}
+
 /// A database and what is under way there.
 pub(crate) struct Pipeline {
     pub db: Box<dyn Database>,

@@ -9,7 +9,7 @@ use crate::outcome::{Lost, judge};
 use crate::pipeline::Flight;
 use crate::sink::SqlSink;
 use crate::work::{Finding, Narrow};
-use crate::write::RejectRow;
+use crate::write::{RejectRow, RowRef};
 use api::{Error, ErrorKind, Result, SinkContext};
 use data::{Reject, Stage, TopicPartition};
 use std::borrow::Cow;
@@ -76,7 +76,7 @@ impl SqlSink {
         match error.kind {
             DbErrorKind::Data => match self.table_changed(failed.as_ref()) {
                 Ok(true) => Ok(()),
-                Ok(false) => self.narrow_down(&error, failed),
+                Ok(false) => self.narrow_down(error, failed),
                 Err(error) => self.recover(Trouble::from(error), context),
             },
             DbErrorKind::Drift => {
@@ -142,7 +142,7 @@ impl SqlSink {
     }
 
     /// Takes note of a transaction that failed because of one of its rows.
-    fn narrow_down(&mut self, error: &DbError, failed: Option<Flight>) -> Result<()> {
+    fn narrow_down(&mut self, mut error: DbError, failed: Option<Flight>) -> Result<()> {
         let Some(flight) = failed else {
             return Err(Error::bug(format!("no transaction to explain: {}", error.message)));
         };
@@ -155,7 +155,7 @@ impl SqlSink {
             Some(narrow) => narrow,
             None => self.narrow.insert(Narrow::new(&flight.parts)),
         };
-        let located = flight.locate(error);
+        let located = flight.locate(&error);
         let part = match &located {
             Some((row, _)) => flight.parts.iter().find(|part| part.batch == row.batch),
             None if flight.parts.len() == 1 => flight.parts.first(),
@@ -171,14 +171,17 @@ impl SqlSink {
             .or_else(|| flight.writes.first().map(|write| write.plan.table.name.clone()));
         match narrow.failed(accepted, part, located.map(|(row, _)| row.row)) {
             Finding::Row(row) => {
-                let reject = reject_of(row, error);
+                if let Some((write, index)) = flight.place_of(RowRef { batch: part.batch, row }) {
+                    self.pipe.db.explain(&mut error, write, index, &accepted.batches);
+                }
+                let reject = reject_of(row, &error);
                 let bad = RejectRow { batch: part.batch, reject, table };
                 accepted.bad.insert((part.batch, row), bad);
                 Ok(())
             }
             Finding::Smaller => Ok(()),
             Finding::NoRow => {
-                let mut error = plain_error(error);
+                let mut error = plain_error(&error);
                 error.kind = ErrorKind::Config;
                 Err(error
                     .hint("no record of the transaction is to blame: see the table's triggers"))

@@ -21,9 +21,9 @@ use super::{advance, ddl, dead_letters, store};
 use crate::config::{DatabaseSettings, Pooler};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind, DbResult, Position};
 use crate::table::{NewColumn, NewTable, Table, TableName};
-use crate::write::Transaction;
+use crate::write::{TableWrite, Transaction};
 use api::{DeadLetter, Seat, StartResolver};
-use data::TopicPartition;
+use data::{Batch, TopicPartition};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -324,6 +324,10 @@ impl Database for PostgresDatabase {
         }
         self.sent.clear();
         self.failed = false;
+    }
+
+    fn explain(&mut self, error: &mut DbError, write: &TableWrite, row: usize, batches: &[Batch]) {
+        self.name_column(error, write, row, batches);
     }
 
     fn outbox(&mut self, letters_max: usize) -> DbResult<Vec<DeadLetter>> {

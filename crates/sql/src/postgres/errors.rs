@@ -40,6 +40,7 @@ pub(super) fn server_error(error: &ServerError) -> DbError {
     }
     let mut converted = DbError::new(kind(class), message).sqlstate(error.code.clone());
     converted.column = error.column.clone();
+    converted.constraint = error.constraint.clone();
     converted.hint = match class {
         Class::ReadOnly => Some(
             "the server takes no writes; list all hosts in the URL with \

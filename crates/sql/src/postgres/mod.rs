@@ -12,6 +12,7 @@ mod database;
 mod ddl;
 mod dead_letters;
 mod errors;
+mod explain;
 mod names;
 mod queue;
 mod session;

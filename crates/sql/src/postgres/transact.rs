@@ -120,7 +120,7 @@ impl PostgresDatabase {
     }
 
     /// The catalogue's view of a plan's table, which must be the one the plan was made for.
-    fn table_of(&mut self, plan: &WritePlan) -> DbResult<Arc<PgTable>> {
+    pub(super) fn table_of(&mut self, plan: &WritePlan) -> DbResult<Arc<PgTable>> {
         let found = match self.tables.values().find(|t| Arc::ptr_eq(&t.table, &plan.table)) {
             Some(table) => Some(table.clone()),
             None => self.load(&plan.table.name)?,

@@ -99,3 +99,60 @@ fn an_unavailable_value_changes_nothing_and_a_new_row_lacks_it() {
         assert_eq!(rejects, expect);
     }
 }
+
+#[test]
+fn a_refusal_names_its_column() {
+    const TABLE: &str = "CREATE TABLE other (id int PRIMARY KEY); CREATE TYPE mood AS ENUM ('ok'); \
+        CREATE DOMAIN small AS int CHECK (VALUE < 10); \
+        CREATE TABLE t (id bigint PRIMARY KEY, n smallint, s varchar(4), m mood, d small, \
+          p numeric(4,2), r int REFERENCES other, c text CHECK (c <> 'bad'), q text NOT NULL, \
+          u uuid, CHECK (n <> 77 OR s <> 'x'))";
+    let names = ["id", "n", "s", "m", "d", "p", "r", "c", "q", "u"];
+    let mut fields = vec![("id", of(Type::Int64))];
+    fields.extend(names.iter().skip(1).map(|name| (*name, of(Type::String))));
+    let fields = schema(&fields);
+    let row = |id: i64, column: &str, value: Value| {
+        let mut row = vec![Value::Null; names.len()];
+        row[0] = Value::Int(id);
+        row[8] = text("q");
+        if let Some(at) = names.iter().position(|name| *name == column) {
+            row[at] = value;
+        }
+        row
+    };
+    let cases = [
+        ("n", text("70000"), "22003", "column n (smallint) of public.t: "),
+        ("s", text("too long"), "22001", "column s (character varying(4)) of public.t: "),
+        ("m", text("sad"), "22P02", "column m (mood) of public.t: "),
+        ("d", text("11"), "23514", "column d (small) of public.t: "),
+        ("p", text("123.4"), "22003", "column p (numeric(4,2)) of public.t: "),
+        ("r", text("7"), "23503", "column r (integer) of public.t: "),
+        ("c", text("bad"), "23514", "column c (text) of public.t: "),
+        ("q", Value::Null, "23502", "column q (text) of public.t: "),
+        ("u", text("no"), "22P02", "column u (uuid) of public.t: "),
+    ];
+    let rows: Vec<_> =
+        cases.iter().zip(0..).map(|((c, v, ..), id)| row(id, c, v.clone())).collect();
+    for options in [&[][..], &UPSERT] {
+        let server = postgres::database();
+        server.execute(TABLE);
+        let mut told = Told::default();
+        let mut sink = sink(&server, options, Tolerance::All, &mut told);
+        put(&mut sink, batch(&fields, 0, rows.clone()), &mut told).unwrap();
+        assert_eq!(told.reported.len(), cases.len());
+        for ((_, reject), (column, _, state, starts)) in told.reported.iter().zip(&cases) {
+            assert_eq!(reject.column.as_deref(), Some(*column), "{reject:?}");
+            assert_eq!(reject.sqlstate.as_deref(), Some(*state), "{reject:?}");
+            assert!(reject.message.starts_with(starts), "{reject:?}");
+            assert_eq!(reject.message.matches(starts).count(), 1, "{reject:?}");
+        }
+        let letter = "SELECT column_name FROM copycat_dead_letters ORDER BY record_offset LIMIT 1";
+        assert_eq!(server.value(letter).as_deref(), Some("n"));
+    }
+    let server = postgres::database();
+    server.execute(TABLE);
+    let mut told = Told::default();
+    let mut sink = sink(&server, &UPSERT, Tolerance::None, &mut told);
+    let error = put(&mut sink, batch(&fields, 0, rows), &mut told).unwrap_err();
+    assert!(error.message.starts_with("column n (smallint) of public.t: "), "{error}");
+}
