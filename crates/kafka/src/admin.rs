@@ -154,6 +154,12 @@ impl Admin {
         self.client.context().0.take()
     }
 
+    /// Why no broker answers, as far as that is known; names the broker's address.
+    pub fn why_silent(&self) -> Error {
+        self.serve();
+        self.client.context().0.why_silent()
+    }
+
     /// Every topic the principal may see.
     pub fn list_topics(&self, timeout: Duration) -> Result<Vec<Topic>> {
         metadata::list_topics(self.client.client(), timeout).map_err(|e| self.explain(e))

@@ -77,13 +77,18 @@ impl Reporter {
     }
 
     fn classify(&self, code: i32, reason: &str) -> Error {
-        let error = Error::from_code(code, "", Some(reason));
+        const SSL: i32 = RDKafkaErrorCode::SSL as i32;
+        let mut error = Error::from_code(code, "", Some(reason));
+        // Also what a broker does that is being stopped: no reason to give up.
+        if code == SSL && reason.contains("Disconnected") {
+            error = error.with_kind(ErrorKind::Unreachable);
+        }
         match error.kind() {
             ErrorKind::Unreachable | ErrorKind::Authentication | ErrorKind::TimedOut => {
                 let (address, cause) = split_reason(reason);
                 let address = address.unwrap_or(&self.bootstrap);
                 let what = match error.kind() {
-                    ErrorKind::Authentication => "kafka broker refuses the login",
+                    ErrorKind::Authentication if code != SSL => "kafka broker refuses the login",
                     _ => "cannot reach kafka broker",
                 };
                 let kind = error.kind();
@@ -108,7 +113,9 @@ impl Reporter {
                 state.warned.retain(|_, at| now.duration_since(*at) < REPEAT);
                 state.warned.insert(key, now);
                 let hint = error.hint().unwrap_or_default();
-                tracing::warn!(target: "kafka", client = self.name, hint, "{error}; trying again");
+                // A refused login is not tried again by those who use the client.
+                let next = if error.is_retriable() { "; trying again" } else { "" };
+                tracing::warn!(target: "kafka", client = self.name, hint, "{error}{next}");
             }
         }
         if state.errors.back() == Some(&error) {
@@ -123,6 +130,16 @@ impl Reporter {
     /// The errors since the last call.
     pub(crate) fn take(&self) -> VecDeque<Error> {
         std::mem::take(&mut self.state().errors)
+    }
+
+    /// Why no broker answers: the last connection failure, however long ago the library told of it
+    /// (it tells the same failure seldom).
+    pub(crate) fn why_silent(&self) -> Error {
+        let known = self.state().last_failure.clone();
+        known.map(|(_, failure)| failure).unwrap_or_else(|| {
+            let text = format!("no kafka broker answers at {}", self.bootstrap);
+            Error::new(ErrorKind::Unreachable, text).with_kind(ErrorKind::Unreachable)
+        })
     }
 
     /// Explains a timeout by the connection failure behind it, if there was one recently.
@@ -179,6 +196,34 @@ mod tests {
         let explained = r.explain(timeout);
         assert_eq!(explained.kind(), ErrorKind::Unreachable);
         assert!(explained.to_string().contains("127.0.0.1:1"), "{explained}");
+    }
+
+    #[test]
+    fn silence_is_explained_by_the_last_failure_for_good() {
+        let r = Reporter::new("c".into(), Some("h:1,i:2"));
+        assert_eq!(r.why_silent().to_string(), "no kafka broker answers at h:1,i:2");
+        r.error(&KafkaError::Global(Code::BrokerTransportFailure), REFUSED);
+        r.error(&KafkaError::Global(Code::AllBrokersDown), "1/1 brokers are down");
+        r.take();
+        assert!(r.why_silent().to_string().ends_with("Connection refused"));
+    }
+
+    #[test]
+    fn tls_trouble_is_no_refused_login() {
+        let r = Reporter::new("c".into(), None);
+        let ssl = |cause: &str| {
+            let reason = format!("ssl://h:1/bootstrap: SSL handshake failed: {cause}");
+            r.error(&KafkaError::Global(Code::SSL), &reason);
+            r.take().pop_front().unwrap()
+        };
+        let closed = ssl("Disconnected: connecting to a PLAINTEXT broker listener?");
+        assert_eq!(closed.kind(), ErrorKind::Unreachable);
+        let wrong = ssl("certificate verify failed");
+        assert_eq!(wrong.kind(), ErrorKind::Authentication);
+        for error in [closed, wrong] {
+            let text = error.to_string();
+            assert!(text.starts_with("cannot reach kafka broker h:1: SSL handshake"), "{text}");
+        }
     }
 
     #[test]

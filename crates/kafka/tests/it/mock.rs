@@ -386,3 +386,33 @@ fn admin_questions_are_answered_as_far_as_the_mock_goes() {
     assert_eq!(committed, [Some(moved[0].clone())]);
     assert_eq!(admin.watermarks(&tp("t", 0), DEADLINE).unwrap().high, 5);
 }
+
+/// What stands in the way of a connection stays the reason while it lasts.
+#[test]
+fn an_unreachable_broker_is_explained() {
+    let closing = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = closing.local_addr().unwrap().to_string();
+    drop(closing);
+    let broker = MockBroker::start(1, &[("t", 1)]).unwrap();
+    let plain = broker.bootstrap();
+    for (address, protocol, cause) in [
+        (closed.as_str(), "plaintext", "Connection refused"),
+        ("no-such-host.invalid:9092", "plaintext", "Failed to resolve"),
+        (plain.as_str(), "ssl", "SSL handshake failed"),
+    ] {
+        let admin = Admin::new(&settings(address, &[("security.protocol", protocol)])).unwrap();
+        let deadline = std::time::Instant::now() + DEADLINE;
+        loop {
+            assert_eq!(admin.cluster_id(Duration::from_millis(200)), None);
+            let text = admin.why_silent().to_string();
+            if text.contains(cause) {
+                assert!(text.starts_with("cannot reach kafka broker"), "{text}");
+                assert!(text.contains(address), "{text}");
+                break;
+            }
+            assert!(std::time::Instant::now() < deadline, "{address}: {text}");
+        }
+        admin.take_errors();
+        assert!(admin.why_silent().to_string().contains(cause), "told once, known for good");
+    }
+}

@@ -36,13 +36,11 @@ impl Cluster {
                 return Ok(Some(id));
             }
             attempts += 1;
-            let mut reason = "no kafka broker answers".to_owned();
-            for error in self.admin.take_errors() {
-                reason = error.to_string();
-                if matches!(error.kind(), K::Authentication | K::Authorization | K::Configuration) {
-                    return Err(kafka_error(error));
-                }
+            let error = self.admin.why_silent();
+            if matches!(error.kind(), K::Authentication | K::Authorization | K::Configuration) {
+                return Err(kafka_error(error));
             }
+            let reason = error.to_string();
             if attempts == 1 {
                 tracing::warn!("waiting for kafka: {reason}");
             }
