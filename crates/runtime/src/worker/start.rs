@@ -20,6 +20,9 @@ const BATCH_BYTES_MAX: usize = 4 << 20;
 /// Bytes that wait. Up to three batches more are being written; a backlog of small records still
 /// fills transactions of [`BATCH_ROWS_MAX`] rows.
 const QUEUE_BYTES_MAX: usize = 2 << 20;
+/// What the Kafka client fetches ahead of that. It holds about twice as much: its own records of each
+/// message, and whole fetches until their last message is read.
+const CLIENT_QUEUE_KBYTES: &str = "3072";
 const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
 /// How often a mirror of the positions goes to the group, if the worker does not ask for more.
 const COMMIT_INTERVAL_MS_MAX: u64 = 5_000;
@@ -85,6 +88,8 @@ impl Worker {
         let own = &mut consumer.librdkafka;
         own.entry("group.id".to_owned()).or_insert_with(|| group.clone());
         own.entry("client.id".to_owned()).or_insert(format!("connector-consumer-{name}-{task}"));
+        own.entry("queued.max.messages.kbytes".to_owned())
+            .or_insert_with(|| CLIENT_QUEUE_KBYTES.to_owned());
         if !self_assign && own.get("group.protocol").is_none_or(|p| p == "classic") {
             own.entry("group.instance.id".to_owned()).or_insert(instance);
         }
