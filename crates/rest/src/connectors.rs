@@ -4,11 +4,28 @@ use crate::errors::RestError;
 use crate::server::App;
 use crate::status;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use config::Props;
 use herder::ConnectorView;
 use serde_json::{Map, Value, json};
+
+/// The connector's name in the path.
+pub(crate) struct Name(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = RestError;
+
+    /// A name that is no text (`%ff`) is nobody's.
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, RestError> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let Path(name) = name.map_err(|rejection| {
+            RestError::not_found(format!("HTTP 404 Not Found: {}", rejection.body_text()))
+        })?;
+        Ok(Name(name))
+    }
+}
 
 pub(crate) async fn list(State(app): State<App>) -> Json<Vec<String>> {
     Json(app.herder.view().connectors.into_keys().collect())
@@ -16,7 +33,7 @@ pub(crate) async fn list(State(app): State<App>) -> Json<Vec<String>> {
 
 pub(crate) async fn get(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<Json<Value>, RestError> {
     let view = find(&app, &name)?;
     let tasks: Vec<Value> =
@@ -27,14 +44,14 @@ pub(crate) async fn get(
 
 pub(crate) async fn config(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<Json<Value>, RestError> {
     Ok(Json(config_json(&find(&app, &name)?.config)))
 }
 
 pub(crate) async fn status(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<Json<Value>, RestError> {
     let view = app.herder.view();
     let connector = view.connectors.get(&name);
@@ -46,7 +63,7 @@ pub(crate) async fn status(
 
 pub(crate) async fn stop(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<StatusCode, RestError> {
     app.herder.stop(name).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -54,7 +71,7 @@ pub(crate) async fn stop(
 
 pub(crate) async fn resume(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<StatusCode, RestError> {
     app.herder.resume(name).await?;
     Ok(StatusCode::ACCEPTED)

@@ -95,15 +95,21 @@ pub fn serve(sockets: Vec<TcpListener>, herder: &Herder, facts: Facts) -> Vec<So
 }
 
 fn router(app: App) -> Router {
-    Router::new()
-        .route("/", get(root::root))
-        .route("/health", get(root::health))
-        .route("/connectors", get(connectors::list))
-        .route("/connectors/{name}", get(connectors::get))
-        .route("/connectors/{name}/config", get(connectors::config))
-        .route("/connectors/{name}/status", get(connectors::status))
-        .route("/connectors/{name}/stop", put(connectors::stop))
-        .route("/connectors/{name}/resume", put(connectors::resume))
+    let routes = [
+        ("/connectors", get(connectors::list)),
+        ("/connectors/{name}", get(connectors::get)),
+        ("/connectors/{name}/config", get(connectors::config)),
+        ("/connectors/{name}/status", get(connectors::status)),
+        ("/connectors/{name}/stop", put(connectors::stop)),
+        ("/connectors/{name}/resume", put(connectors::resume)),
+        ("/health", get(root::health)),
+    ];
+    let mut router = Router::new().route("/", get(root::root));
+    for (path, methods) in routes {
+        // A slash at the end changes nothing, as in Connect.
+        router = router.route(&format!("{path}/"), methods.clone()).route(path, methods);
+    }
+    router
         .method_not_allowed_fallback(errors::wrong_method)
         .fallback(errors::unknown_path)
         .with_state(app)

@@ -99,3 +99,47 @@ fn a_misspelt_required_key_is_pointed_at() {
     let source = told(&connector(&[("connector.class", "FileStreamSource")]));
     assert!(source.contains("no sources in this version"), "{source}");
 }
+
+#[test]
+fn the_rest_interface_answers_json_whatever_is_asked() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let herder = herder::Herder::start(std::sync::Arc::new(worker(&[]))).unwrap();
+    herder.set_ready();
+    let listeners = [rest::Listener { host: "127.0.0.1".to_owned(), port: 0 }];
+    let address = runtime.block_on(async {
+        let sockets = rest::bind(&listeners).await.unwrap();
+        let facts = rest::Facts {
+            version: "1".to_owned(),
+            commit: "c".to_owned(),
+            worker_id: "w".to_owned(),
+            kafka_cluster_id: std::sync::Arc::default(),
+        };
+        rest::serve(sockets, &herder, facts).remove(0).to_string()
+    });
+    let ask = |method, path| testkit::process::request(&address, method, path, None).unwrap();
+    for (method, path, status) in [
+        ("GET", "/connectors/%ff", 404),
+        ("GET", "/connectors/%ff/status", 404),
+        ("PUT", "/connectors/%c3%28/stop", 404),
+        ("GET", "/connectors/nobody", 404),
+        ("GET", "/connectors/nobody/config/", 404),
+        ("GET", "/connectors/", 200),
+        ("GET", "/health/", 200),
+        ("GET", "/nowhere/", 404),
+        ("DELETE", "/connectors", 405),
+        ("PATCH", "/connectors/nobody/config", 405),
+    ] {
+        let answer = ask(method, path);
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
+        let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        if status != 200 {
+            assert_eq!(body["error_code"], status, "{path}: {body}");
+            assert!(body["message"].is_string(), "{path}: {body}");
+        }
+    }
+    for (path, status) in [("/", 200), ("/connectors", 200), ("/connectors/nobody/status", 404)] {
+        let answer = ask("HEAD", path);
+        assert_eq!((answer.status, answer.body.as_str()), (status, ""), "{path}");
+    }
+    herder.shutdown();
+}
