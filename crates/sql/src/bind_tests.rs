@@ -334,3 +334,21 @@ fn debezium_placeholders_are_no_values() {
     let bound = bind(&mut binder(&[]), &mut memory, &only).unwrap();
     assert!(bound.rejects[0].reject.message.contains("placeholders"), "{bound:?}");
 }
+
+#[test]
+fn a_column_that_someone_adds_for_a_member_is_found_before_long() {
+    let (mut binder, mut memory) = (binder(&[]), Memory::with("t", &["a"]));
+    let batch = objects(&[&[("a", 1), ("b", 2)]]);
+    for _ in 0..3 {
+        assert_eq!(bind(&mut binder, &mut memory, &batch).unwrap().ignored.len(), 1);
+    }
+    assert_eq!(memory.reads, 1, "not for every transaction");
+    binder.planner.recheck = std::time::Duration::ZERO;
+    assert_eq!(bind(&mut binder, &mut memory, &batch).unwrap().ignored.len(), 1);
+    memory.add("t", &["a", "b"]);
+    let bound = bind(&mut binder, &mut memory, &batch).unwrap();
+    assert_eq!((sizes(&bound), bound.ignored.len()), (vec![(WriteMode::Insert, 2, 1)], 0));
+    let reads = memory.reads;
+    bind(&mut binder, &mut memory, &batch).unwrap();
+    assert_eq!(memory.reads, reads, "nothing is missing any more");
+}

@@ -18,7 +18,7 @@ use data::Rows;
 use foldhash::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What planning asks of a database; nothing is in flight while it answers.
 pub(crate) trait Catalog {
@@ -61,6 +61,17 @@ pub(crate) enum Planned {
     Skip(&'static str),
 }
 
+impl Planned {
+    /// Whether a column may be missing that would have been filled.
+    fn lacks(&self) -> bool {
+        match self {
+            Planned::Write(target) => !target.ignored.is_empty(),
+            Planned::Reject(_) => true,
+            Planned::Skip(_) => false,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct PlanKey {
     place: u32,
@@ -87,9 +98,16 @@ pub(crate) struct Planner {
     plans: HashMap<PlanKey, (Planned, u64)>,
     /// Plans by content, so that forms that fill the same columns share one.
     pub(crate) shared: Vec<Arc<WritePlan>>,
+    /// A field has been met since the tables were looked at that has no column.
+    lacking: bool,
+    /// How long a table without such a column is trusted.
+    pub recheck: Duration,
     /// Counts the transactions bound; reasons to reject hold for one of them.
     round: u64,
 }
+
+/// Someone may add the column that is missing: so often at most it is looked for.
+const RECHECK: Duration = Duration::from_secs(5);
 
 static NEXT_PLAN: AtomicU64 = AtomicU64::new(1);
 
@@ -109,6 +127,8 @@ impl Planner {
             tables: Vec::new(),
             plans: HashMap::default(),
             shared: Vec::new(),
+            lacking: false,
+            recheck: RECHECK,
             round: 0,
         }
     }
@@ -127,6 +147,8 @@ impl Planner {
         } else if old {
             catalog.forget_tables()?;
             self.forget();
+        } else if self.lacking && self.tables.iter().any(|t| t.read_at.elapsed() >= self.recheck) {
+            self.refresh(catalog)?;
         }
         Ok(())
     }
@@ -145,6 +167,8 @@ impl Planner {
                 _ => changed = true,
             }
         }
+        self.lacking = false;
+        self.tables.iter_mut().for_each(|t| t.read_at = Instant::now());
         if changed {
             self.forget();
         }
@@ -203,9 +227,11 @@ impl Planner {
         if let Some((planned, round)) = self.plans.get(&plan_key)
             && (!matches!(planned, Planned::Reject(_)) || *round == self.round)
         {
+            self.lacking |= planned.lacks();
             return Ok(planned.clone());
         }
         let planned = self.make(place, key, value, catalog)?;
+        self.lacking |= planned.lacks();
         self.plans.insert(plan_key, (planned.clone(), self.round));
         Ok(planned)
     }

@@ -3,12 +3,15 @@
 use super::pg::{FromZero, batch, of, schema, seat, settings};
 use api::{Error, Result, SinkContext, SinkTask, Tolerance};
 use config::Props;
-use data::{Batch, Reject, Schema, TopicPartition, Type, Value};
+use data::{
+    Batch, Cell, RawBatchBuilder, Reject, Rows, Schema, TimestampType, TopicPartition, Type, Value,
+};
 use sql::postgres::PostgresDatabase;
 use sql::settings::{DatabaseForm, SinkSettings};
 use sql::sink::SqlSink;
 use std::sync::Arc;
-use testkit::postgres;
+use std::time::Duration;
+use testkit::{eventually, postgres};
 
 /// What the runtime was told.
 #[derive(Default)]
@@ -155,4 +158,49 @@ fn a_refusal_names_its_column() {
     let mut sink = sink(&server, &UPSERT, Tolerance::None, &mut told);
     let error = put(&mut sink, batch(&fields, 0, rows), &mut told).unwrap_err();
     assert!(error.message.starts_with("column n (smallint) of public.t: "), "{error}");
+}
+
+/// Objects without a schema, made by `fill` for each of `len` rows from `first` on.
+fn objects(
+    first: i64,
+    len: i64,
+    fill: impl Fn(&mut Rows, i64) -> Vec<(&'static str, Cell)>,
+) -> Batch {
+    let mut raw = RawBatchBuilder::new(TopicPartition::new("t", 0));
+    for offset in first..first + len {
+        raw.push(offset, 0, TimestampType::CreateTime, None, Some(b"{}"));
+    }
+    let mut batch = Batch::new(Arc::new(raw.finish(first + len)));
+    for row in first..first + len {
+        let members = fill(&mut batch.values, row);
+        let mut cells = Vec::new();
+        for (name, value) in members {
+            cells.extend([Cell::Text(batch.values.heap.put(name.as_bytes())), value]);
+        }
+        let root = Cell::Map(batch.values.alloc_from(&cells));
+        batch.values.push(None, root);
+        batch.keys.push(None, Cell::Null);
+    }
+    batch
+}
+
+#[test]
+fn a_column_added_by_hand_is_filled_without_a_restart() {
+    let server = postgres::database();
+    server.execute("CREATE TABLE t (id bigint)");
+    let mut told = Told::default();
+    let mut sink = sink(&server, &[], Tolerance::All, &mut told);
+    let row = |_: &mut Rows, n: i64| vec![("id", Cell::int(n)), ("late", Cell::int(n))];
+    let mut next = 0;
+    let mut one = |told: &mut Told| {
+        put(&mut sink, objects(next, 1, row), told).unwrap();
+        next += 1;
+    };
+    one(&mut told);
+    assert!(told.ignored[0].contains("field late of topic t"), "{:?}", told.ignored);
+    server.execute("ALTER TABLE t ADD late bigint");
+    eventually(Duration::from_secs(60), "the column is filled", || {
+        one(&mut told);
+        server.value("SELECT max(late) FROM t")
+    });
 }
