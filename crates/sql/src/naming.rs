@@ -176,7 +176,9 @@ impl NameRules {
         topic: &str,
         value: impl FnMut(&Piece) -> Result<String, String>,
     ) -> Result<String, String> {
-        self.format.render(topic, self.dots == Dots::Underscore, value)
+        let name = self.format.render(topic, self.dots == Dots::Underscore, value)?;
+        // Before it is split: dots are replaced as well.
+        Ok(if self.normalize { normalize(&name) } else { name })
     }
 
     /// The name of a new column for a field.
@@ -196,9 +198,6 @@ impl NameRules {
             Dots::Literal => vec![rendered.to_owned()],
         };
         for part in &mut parts {
-            if self.normalize {
-                *part = normalize(part);
-            }
             if self.fold {
                 part.make_ascii_lowercase();
             }
@@ -304,6 +303,14 @@ mod tests {
     }
 
     #[test]
+    fn normalized_names_have_no_dots_and_mapped_ones_are_left() {
+        let mut normal = rules("s.${topic}", Dots::Split);
+        normal.normalize = true;
+        assert_eq!(name(&normal, "server1.public.é-x").unwrap(), "s_server1_public___x");
+        assert_eq!(normal.table("s.my-table").unwrap().to_string(), "s.my-table");
+    }
+
+    #[test]
     fn long_names_are_refused_or_hashed_never_cut() {
         let mut long = rules("${topic}", Dots::Literal);
         let (a, b) = (format!("{}a", "ü".repeat(40)), format!("{}b", "ü".repeat(40)));
@@ -316,8 +323,10 @@ mod tests {
     #[test]
     fn folding_and_normalising_change_every_part() {
         let mut fold = rules("${topic}", Dots::Split);
-        (fold.fold, fold.normalize) = (true, true);
-        assert_eq!(name(&fold, "Server-1.Public.My Orders").unwrap(), "public.my_orders");
+        fold.fold = true;
+        assert_eq!(name(&fold, "Server-1.Public.My Orders").unwrap(), "public.my orders");
+        fold.normalize = true;
+        assert_eq!(name(&fold, "Public.My Orders").unwrap(), "public_my_orders");
         assert_eq!(fold.mapped("a"), Some("b"));
     }
 }

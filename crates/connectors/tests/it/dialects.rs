@@ -61,12 +61,12 @@ fn an_aiven_configuration_normalises_and_maps_names() {
         ("topics.to.tables.mapping", "b:mapped"),
     ];
     let mut rig = Rig::new(&db.jdbc_url(), &props, Tolerance::None);
-    rig.open(&["a-b", "b"]);
+    rig.open(&["a-b.c", "b"]);
     rig.store(vec![
-        typed("a-b", 0, None, &orders(), &[order(1)]),
+        typed("a-b.c", 0, None, &orders(), &[order(1)]),
         typed("b", 0, None, &orders(), &[order(1), order(1)]),
     ]);
-    assert_eq!(columns(&db, "a_b"), ["Id"]);
+    assert_eq!(columns(&db, "a_b_c"), ["Id"]);
     assert_eq!(db.value("SELECT count(*) FROM mapped").as_deref(), Some("2"));
 }
 
