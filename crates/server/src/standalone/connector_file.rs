@@ -3,6 +3,7 @@
 //! A JSON or YAML file holds either the flat configuration with a `name` in it, or Connect's
 //! `{"name", "config", "initial_state"}`.
 
+use super::document;
 use super::worker_file::{read_properties, read_text};
 use crate::exit::Failure;
 use config::{ConfigErrors, Props};
@@ -50,13 +51,11 @@ fn read(path: &Path) -> Result<ConnectorFile, Failure> {
     let (config, target) = match extension.to_ascii_lowercase().as_str() {
         "json" => {
             let text = read_text(path)?;
-            let value = serde_json::from_str(&text).map_err(|e| wrong(format!("JSON: {e}")))?;
-            from_document(value).map_err(wrong)?
+            document::from_json(&text).and_then(from_document).map_err(wrong)?
         }
         "yaml" | "yml" => {
             let text = read_text(path)?;
-            let value = serde_saphyr::from_str(&text).map_err(|e| wrong(format!("YAML: {e}")))?;
-            from_document(value).map_err(wrong)?
+            document::from_yaml(&text).and_then(from_document).map_err(wrong)?
         }
         _ => from_any(path)?,
     };
@@ -69,11 +68,13 @@ fn read(path: &Path) -> Result<ConnectorFile, Failure> {
 
 /// Connect tries JSON first, whatever the file is called.
 fn from_any(path: &Path) -> Result<(Props, Target), Failure> {
-    let text = read_text(path)?;
+    // What is not UTF-8 is not JSON.
+    let text = read_text(path).unwrap_or_default();
     if text.trim_start().starts_with('{')
-        && let Ok(value) = serde_json::from_str(&text)
+        && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok()
     {
-        return from_document(value)
+        return document::from_json(&text)
+            .and_then(from_document)
             .map_err(|message| Failure::wrong_input(format!("{}: {message}", path.display())));
     }
     Ok((read_properties(path)?, Target::Started))
@@ -178,6 +179,9 @@ mod tests {
             ("a.json", r#"{"name":"a","config":{"name":"b"}}"#, "differs"),
             ("a.json", r#"{"name":"a","x":null}"#, "x: null"),
             ("a.json", r#"{"name":"a","config":{},"initial_state":"ASLEEP"}"#, "ASLEEP"),
+            ("a.json", r#"{"name":"a","topics":"a","topics":"b"}"#, "topics is given twice"),
+            ("a.conf", r#"{"name":"a","topics":"a","topics":"b"}"#, "topics is given twice"),
+            ("a.yaml", "name: a\ntopics: a\ntopics: b\n", "topics is given twice"),
             ("a.properties", "topics=t\n", "no name"),
             ("a.properties", "name=c\nname=d\n", "name"),
         ] {

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod checks;
 mod connector_file;
+mod document;
 #[cfg(test)]
 mod examples;
 mod worker_file;
