@@ -204,3 +204,42 @@ fn a_column_added_by_hand_is_filled_without_a_restart() {
         server.value("SELECT max(late) FROM t")
     });
 }
+
+#[test]
+fn plain_json_objects_go_into_composite_and_hstore_columns() {
+    let server = postgres::database();
+    server.execute(
+        "CREATE EXTENSION hstore; CREATE TYPE place AS (zip int, city text, tags text[]); \
+         CREATE TYPE address AS (street text, place place, doc jsonb); \
+         CREATE TABLE t (id int, a address, h hstore, l place[])",
+    );
+    let mut told = Told::default();
+    let mut sink = sink(&server, &[], Tolerance::All, &mut told);
+    let members = [
+        (
+            r#"{"doc":{"k":[1]},"street":"it's \"5\"","x":1,"place":{"tags":["a,b",null],"zip":7}}"#,
+            r#"{"n":null,"a":"x\"y","o":{"p":1},"d":1.50,"a":"last"}"#,
+            r#"[{"zip":1},null,{"city":"a b"}]"#,
+        ),
+        ("{}", "{}", "[]"),
+        (r#"{"place":{"zip":"no"}}"#, "{}", "[]"),
+        ("{}", "[1]", "[]"),
+    ];
+    let fill = |rows: &mut Rows, n: i64| {
+        let (a, h, l) = members[n as usize];
+        let mut json = |text: &str| Cell::Json(rows.heap.put(text.as_bytes()));
+        vec![("id", Cell::int(n)), ("a", json(a)), ("h", json(h)), ("l", json(l))]
+    };
+    put(&mut sink, objects(0, 4, fill), &mut told).unwrap();
+    let first = "SELECT concat_ws('|', (a).street, (a).place, (a).doc, h, l) FROM t WHERE id = 0";
+    let expect = "it's \"5\"|(7,,\"{\"\"a,b\"\",NULL}\")|{\"k\": [1]}|\"a\"=>\"last\", \
+                  \"d\"=>\"1.50\", \"n\"=>NULL, \"o\"=>\"{\\\"p\\\":1}\"|\
+                  {\"(1,,)\",NULL,\"(,\\\"a b\\\",)\"}";
+    assert_eq!(server.value(first).as_deref(), Some(expect));
+    assert_eq!(
+        server.value("SELECT a::text || h::text FROM t WHERE id = 1").as_deref(),
+        Some("(,,)")
+    );
+    let rejects: Vec<_> = told.reported.iter().map(|(at, r)| (*at, r.column.as_deref())).collect();
+    assert_eq!(rejects, [(2, Some("a")), (3, Some("h"))]);
+}

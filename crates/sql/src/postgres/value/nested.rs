@@ -10,6 +10,10 @@ use super::{Context, Encoded, Fault};
 use data::{Cell, Schema, write_json};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Members of an object whose JSON text nobody has looked at.
+type Members<'a> = BTreeMap<String, &'a RawValue>;
 
 /// PostgreSQL's limit for the dimensions of an array.
 const DIMENSIONS_MAX: usize = 6;
@@ -62,6 +66,12 @@ pub(super) fn write(
         (Target::Hstore, Val::Nested(Cell::Map(span), schema)) => {
             hstore(context, schema, context.rows.cells(span), out)
         }
+        (Target::Composite(attributes), Val::Json(json)) => {
+            let members = members(target, json)?;
+            let attributes = attributes.iter().map(|(name, target)| (target, members.get(name)));
+            composite_of_json(context, attributes, out)
+        }
+        (Target::Hstore, Val::Json(json)) => hstore_of_json(context, &members(target, json)?, out),
         _ => Err(no_form(target, value)),
     }
 }
@@ -150,29 +160,74 @@ fn array_of_json(
             out.push(b',');
         }
         let item = item.get();
-        let decoded: Cow<'_, str>;
-        let value = match item.as_bytes().first() {
-            Some(b'n') => {
-                out.extend_from_slice(b"NULL");
-                continue;
-            }
-            Some(b'[') if !json => {
-                array_of_json(context, target, item, out, depth + 1)?;
-                continue;
-            }
-            Some(b'"') => {
-                decoded =
-                    serde_json::from_str::<String>(item).map_or(Cow::Borrowed(item), Cow::Owned);
-                Val::Text(decoded.as_bytes(), true)
-            }
-            Some(b't') => Val::Bool(true),
-            Some(b'f') => Val::Bool(false),
-            Some(b'{' | b'[') => Val::Json(item.as_bytes()),
-            _ => Val::Number(item.as_bytes()),
-        };
-        element(context, target, value, out)?;
+        if item.starts_with('[') && !json {
+            array_of_json(context, target, item, out, depth + 1)?;
+        } else if !element_of_json(context, target, item, out)? {
+            out.extend_from_slice(b"NULL");
+        }
     }
     out.push(b'}');
+    Ok(())
+}
+
+/// Appends a part of a nested value out of its JSON text. False: it is null.
+fn element_of_json(
+    context: Context<'_>,
+    target: &Target,
+    item: &str,
+    out: &mut Vec<u8>,
+) -> Result<bool, Fault> {
+    let decoded: Cow<'_, str>;
+    let value = match item.as_bytes().first() {
+        Some(b'n') => return Ok(false),
+        Some(b'"') => {
+            decoded = serde_json::from_str::<String>(item).map_or(Cow::Borrowed(item), Cow::Owned);
+            Val::Text(decoded.as_bytes(), true)
+        }
+        Some(b't') => Val::Bool(true),
+        Some(b'f') => Val::Bool(false),
+        Some(b'{' | b'[') => Val::Json(item.as_bytes()),
+        _ => Val::Number(item.as_bytes()),
+    };
+    element(context, target, value, out)?;
+    Ok(true)
+}
+
+/// The members of an object; of those with one name the last.
+fn members<'a>(target: &Target, json: &'a [u8]) -> Result<Members<'a>, Fault> {
+    serde_json::from_slice(json).map_err(|_| no_form(target, Val::Json(json)))
+}
+
+fn composite_of_json<'a>(
+    context: Context<'_>,
+    attributes: impl Iterator<Item = (&'a Target, Option<&'a &'a RawValue>)>,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    out.push(b'(');
+    for (n, (target, item)) in attributes.enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        if let Some(item) = item {
+            // Null is an empty place.
+            let _written = element_of_json(context, target, item.get(), out)?;
+        }
+    }
+    out.push(b')');
+    Ok(())
+}
+
+fn hstore_of_json(context: Context<'_>, members: &Members<'_>, out: &mut Vec<u8>) -> Encoded {
+    for (n, (name, item)) in members.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        element(context, &Target::Text, Val::Text(name.as_bytes(), true), out)?;
+        out.extend_from_slice(b"=>");
+        if !element_of_json(context, &Target::Text, item.get(), out)? {
+            out.extend_from_slice(b"NULL");
+        }
+    }
     Ok(())
 }
 
