@@ -40,10 +40,11 @@ impl Worker {
         };
         let log = OpenOptions::new().create(true).append(true).open(&self.log).map_err(failed)?;
         let child = Command::new(std::env::current_exe().map_err(failed)?)
-            .args(["standalone", WORKER_FILE, CONNECTOR_FILE])
+            .args(["standalone", "--stop-at-end-of-input", WORKER_FILE, CONNECTOR_FILE])
             .current_dir(&self.folder)
             .env_remove("COPYCAT_LOG_FORMAT")
-            .stdin(Stdio::null())
+            // Ends when we end, even by kill -9; then the worker ends too.
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(log)
             // Ctrl-C in the terminal is for us: we decide what happens to the worker.

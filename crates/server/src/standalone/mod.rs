@@ -21,6 +21,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use worker_file::WorkerFile;
 
 /// Beyond the tasks' own time to stop.
@@ -32,6 +33,10 @@ pub(crate) struct Args {
     worker: PathBuf,
     /// Files of connectors to create: properties, JSON or YAML
     connectors: Vec<PathBuf>,
+    /// Stop when standard input ends: for a parent that must not leave a worker behind, however
+    /// it ends itself
+    #[arg(long, hide = true)]
+    stop_at_end_of_input: bool,
 }
 
 /// The plugins that are built in.
@@ -70,16 +75,19 @@ fn start(args: Args) -> Result<ExitCode, Failure> {
         .thread_name("rest")
         .build()
         .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
-    runtime.block_on(serve(file, Arc::new(worker), connectors))
+    runtime.block_on(async {
+        // Before anything runs, so that a signal during the start is not missed.
+        let signals = Signals::listen(args.stop_at_end_of_input)?;
+        serve(file, Arc::new(worker), connectors, signals).await
+    })
 }
 
 async fn serve(
     file: WorkerFile,
     worker: Arc<Worker>,
     connectors: Vec<ConnectorFile>,
+    mut signals: Signals,
 ) -> Result<ExitCode, Failure> {
-    // Before anything runs, so that a signal during the start is not missed.
-    let mut signals = Signals::listen()?;
     let sockets = rest::bind(&file.listeners).await.map_err(|error| {
         Failure::unavailable(error.to_string())
             .hint("stop what uses the port, or set listeners=http://:PORT in the worker file")
@@ -157,21 +165,25 @@ async fn create(herder: &Herder, connector: ConnectorFile) -> Result<(), Failure
     }
 }
 
-/// SIGTERM and SIGINT.
+/// SIGTERM and SIGINT; the end of standard input where that was asked for.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    input_end: Option<oneshot::Receiver<()>>,
 }
 
 impl Signals {
-    fn listen() -> Result<Signals, Failure> {
+    fn listen(to_input: bool) -> Result<Signals, Failure> {
         let listen = |kind| {
             signal(kind)
                 .map_err(|error| Failure::unavailable(format!("signals cannot be caught: {error}")))
         };
         let (terminate, interrupt) =
             (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-        Ok(Signals { terminate, interrupt })
+        let input_end = to_input.then(input_end).transpose().map_err(|error| {
+            Failure::unavailable(format!("standard input cannot be watched: {error}"))
+        })?;
+        Ok(Signals { terminate, interrupt, input_end })
     }
 
     /// A signal that is meant as a second one: process managers often send the first twice.
@@ -187,9 +199,31 @@ impl Signals {
     }
 
     async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
+        let input_end = async {
+            match self.input_end.as_mut() {
+                // Whatever it answers, the input is over.
+                Some(end) => drop(end.await),
+                None => std::future::pending().await,
+            }
+        };
+        let name = tokio::select! {
+            _ = self.terminate.recv() => return "SIGTERM",
+            _ = self.interrupt.recv() => return "SIGINT",
+            () = input_end => "end of input",
+        };
+        self.input_end = None;
+        name
     }
+}
+
+/// Answers when standard input ends. A thread of its own reads it: the runtime would wait for a
+/// blocking read when it ends.
+fn input_end() -> std::io::Result<oneshot::Receiver<()>> {
+    let (told, end) = oneshot::channel();
+    std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+        let _ended = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        // Nobody listens any more if the worker is leaving.
+        let _ = told.send(());
+    })?;
+    Ok(end)
 }

@@ -116,9 +116,9 @@ fn real_kafka_and_postgresql_are_left_as_they_were() {
     assert_eq!(database.client().value(tables).as_deref(), Some("3"));
 }
 
-/// Runs until something is visible, then sends a signal.
-fn interrupted(dir: &Path, signal: &str) -> (Option<i32>, String) {
-    let mut child = quickstart(dir, &["--records", "2000000"])
+/// Runs until something is visible; gives the command and its worker's process id.
+fn under_way(dir: &Path) -> (Child, String) {
+    let child = quickstart(dir, &["--records", "2000000"])
         .stdout(Stdio::piped())
         .spawn()
         .expect("copycat runs");
@@ -128,13 +128,17 @@ fn interrupted(dir: &Path, signal: &str) -> (Option<i32>, String) {
         let found = connection.query_row("SELECT max(rowid) FROM orders", [], |row| row.get(0));
         found.ok().filter(|rows: &i64| *rows > 0)
     });
-    let workers = children(child.id());
+    let mut workers = children(child.id());
     assert_eq!(workers.len(), 1, "one worker");
+    (child, workers.remove(0))
+}
+
+/// Sends a signal in the middle of a run.
+fn interrupted(dir: &Path, signal: &str) -> (Option<i32>, String) {
+    let (mut child, worker) = under_way(dir);
     send(&child, signal);
     let status = child.wait().expect("it ends");
-    for worker in workers {
-        assert!(!Path::new("/proc").join(worker).try_exists().expect("it can be looked up"));
-    }
+    assert!(!Path::new("/proc").join(worker).try_exists().expect("it can be looked up"));
     let mut out = String::new();
     let mut stdout = child.stdout.take().expect("a pipe");
     std::io::Read::read_to_string(&mut stdout, &mut out).expect("text");
@@ -164,6 +168,19 @@ fn an_interrupt_leaves_nothing_behind() {
         assert!(out.contains("interrupted"), "\n{out}");
         assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
     }
+}
+
+#[test]
+fn a_killed_quickstart_takes_its_worker_along() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (mut child, worker) = under_way(dir.path());
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    eventually(Duration::from_secs(60), "the worker has ended", || {
+        // Gone, or only waiting for the system to take note of its end.
+        let stat = std::fs::read_to_string(Path::new("/proc").join(&worker).join("stat"));
+        stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
+    });
 }
 
 /// The command fails with this code, one message that has all of `words`, and nothing left behind.
