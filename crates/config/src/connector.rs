@@ -167,7 +167,8 @@ pub struct SinkConnectorConfig {
         order = 6, width = medium, display = "Dead Letter Queue Topic Name")]
     pub dead_letter_topic: String,
 
-    /// Replication factor of the dead letter topic, if it has to be created.
+    /// Replication factor of the dead letter topic, if it has to be created. Where it is not set, or
+    /// there are fewer brokers, the broker's default is used.
     #[config(key = "errors.deadletterqueue.topic.replication.factor", default = 3,
         group = "Error Handling", order = 7, width = medium,
         display = "Dead Letter Queue Topic Replication Factor")]

@@ -33,6 +33,9 @@ impl Worker {
         }
         let framework = SinkConnectorConfig::parse(props);
         let unknown = framework.as_ref().map_or(UnknownKeys::Warn, |config| config.unknown_keys);
+        if let Ok(config) = &framework {
+            check_topic_names(config, &mut found);
+        }
         found.keep(framework);
         self.check_connector(connector.as_ref(), class, props, &mut found);
         self.check_unknown(connector.as_ref(), class, props, unknown, &mut found);
@@ -110,6 +113,23 @@ impl Worker {
                 }
                 Err(errors) => found.errors.extend(errors.errors),
             }
+        }
+    }
+}
+
+/// Kafka refuses other names, which could never be read.
+fn check_topic_names(config: &SinkConnectorConfig, found: &mut Findings) {
+    const DEAD_LETTERS: &str = "errors.deadletterqueue.topic.name";
+    let topics = config.topics.iter().map(|topic| ("topics", topic.as_str()));
+    let dead_letters = (DEAD_LETTERS, config.dead_letter_topic.trim());
+    for (key, name) in topics.chain([dead_letters].into_iter().filter(|(_, n)| !n.is_empty())) {
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.len() > 249 || name == "." || name == ".." || !name.chars().all(legal) {
+            let text = format!(
+                "Invalid value {name} for configuration {key}: not the name of a topic, which has \
+                 letters, digits, '.', '_' and '-' alone, at most 249"
+            );
+            found.errors.push(ConfigError::new(key, text));
         }
     }
 }

@@ -101,6 +101,24 @@ fn a_misspelt_required_key_is_pointed_at() {
 }
 
 #[test]
+fn names_that_no_topic_can_have_are_refused() {
+    let worker = worker(&[]);
+    let dead_letters = "errors.deadletterqueue.topic.name";
+    for (key, value, wrong) in [
+        ("topics", "good,not good", "not good"),
+        ("topics", "wow!", "wow!"),
+        (dead_letters, "dead letters", "dead letters"),
+        (dead_letters, "..", ".."),
+    ] {
+        let errors = worker.validate(&connector(&[(key, value)])).unwrap_err().to_string();
+        let start = format!("{key}: Invalid value {wrong} for configuration {key}: not the name");
+        assert!(errors.starts_with(&start), "{errors}");
+    }
+    let good = connector(&[("topics", "a.b_c-D9"), (dead_letters, "d")]);
+    worker.validate(&good).unwrap();
+}
+
+#[test]
 fn the_rest_interface_answers_json_whatever_is_asked() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let herder = herder::Herder::start(std::sync::Arc::new(worker(&[]))).unwrap();
