@@ -29,7 +29,7 @@ use shared::{Command, Shared};
 use start::Starts;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stop::StopSignal;
+pub(crate) use stop::StopSignal;
 
 /// How long the deliver thread may take to notice that it was cancelled.
 const CANCEL_WAIT: Duration = Duration::from_secs(1);
@@ -157,10 +157,10 @@ impl Threads {
         let task = make_task(&cluster_id)?;
         let breaker = Breaker::new(settings.tolerance_ratio_max);
         let context = Context::new(self.shared.clone(), breaker, settings.error_log.clone());
-        let dead_letters = settings
-            .dead_letters
-            .clone()
-            .map(|topic| DeadLetterTopic::new(topic, settings.admin.clone(), &settings.error_log));
+        let dead_letters = settings.dead_letters.clone().map(|topic| {
+            let (admin, log) = (settings.admin.clone(), &settings.error_log);
+            DeadLetterTopic::new(topic, admin, log, self.stop.clone())
+        });
         let fetch = Fetch::new(
             settings.clone(),
             self.shared.clone(),

@@ -5,6 +5,7 @@
 mod bad_files;
 mod bad_records;
 mod chaos;
+mod dead_letters;
 mod groups;
 mod harness;
 mod kills;
