@@ -58,8 +58,17 @@ pub(super) fn refused(
     table: &TableName,
     ddl: &str,
 ) -> DbError {
-    if !matches!(error.sqlstate.as_deref(), Some("42501" | "3F000")) {
-        return error;
+    match error.sqlstate.as_deref() {
+        Some("42501") => {}
+        Some("3F000") => {
+            return match store::missing_schema(session, table) {
+                Ok((text, sql)) => DbError::new(DbErrorKind::Config, text)
+                    .sqlstate("3F000")
+                    .hint(format!("run as a role that may:\n{sql}")),
+                Err(other) => other,
+            };
+        }
+        _ => return error,
     }
     let role = session.role().map_or_else(|_| "the role".to_owned(), |role| names::ident(&role));
     let text = format!("the table {table} cannot be made or altered: {}", error.message);

@@ -12,10 +12,17 @@ pub(super) fn convert(error: &PgError) -> DbError {
         PgError::Server(server) => server_error(server),
         _ => {
             let kind = kind(error.classify());
-            let error = DbError::new(kind, error.to_string());
+            let mut converted = DbError::new(kind, error.to_string());
+            if let PgError::Unreachable(attempts) = error {
+                let told = attempts.iter().rev().find_map(|(_, error)| error.server());
+                converted.sqlstate = told.map(|server| server.code.clone());
+                converted.hint = told.and_then(|server| server_error(server).hint);
+            }
             match kind {
-                DbErrorKind::Config => error.hint("check the connection settings"),
-                _ => error,
+                DbErrorKind::Config if converted.hint.is_none() => {
+                    converted.hint("check the connection settings")
+                }
+                _ => converted,
             }
         }
     }
@@ -42,11 +49,13 @@ pub(super) fn server_error(error: &ServerError) -> DbError {
     converted.column = error.column.clone();
     converted.constraint = error.constraint.clone();
     converted.hint = match class {
-        Class::ReadOnly => Some(
-            "the server takes no writes; list all hosts in the URL with \
-             target_session_attrs=read-write"
-                .to_owned(),
-        ),
+        Class::ReadOnly => error.hint.clone().or_else(|| {
+            Some(
+                "the server takes no writes; list all hosts in the URL with \
+                 target_session_attrs=read-write"
+                    .to_owned(),
+            )
+        }),
         Class::Auth => error.hint.clone().or_else(|| {
             Some("give the role what it lacks (GRANT), or change user or password".to_owned())
         }),

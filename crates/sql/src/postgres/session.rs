@@ -37,8 +37,8 @@ impl Session {
     pub(super) fn open(settings: &PgSettings, named: bool, cancel: &Cancel) -> DbResult<Session> {
         let stop = || cancel();
         let wait = Wait::at_most(CONNECT_MAX).or_cancelled(&stop);
-        let mut connection =
-            Connection::connect(&settings.connect, wait).map_err(|e| convert_connect(&e))?;
+        let mut connection = Connection::connect(&settings.connect, wait)
+            .map_err(|e| named_database(convert_connect(&e), settings))?;
         let local = if named {
             let limit = wait.within(limit_of(settings.connect.connect_timeout));
             connection.configure(&settings.session, limit).map_err(|e| convert_connect(&e))?;
@@ -132,6 +132,18 @@ impl Session {
     /// Looks whether the server has closed a connection that was idle.
     pub(super) fn is_alive(&mut self) -> bool {
         self.connection.is_alive()
+    }
+}
+
+/// A database that does not exist is named with the statement that makes it.
+fn named_database(error: DbError, settings: &PgSettings) -> DbError {
+    let connect = &settings.connect;
+    match connect.database.as_ref().or(connect.user.as_ref()) {
+        Some(name) if error.sqlstate.as_deref() == Some("3D000") => {
+            let name = super::names::ident(name);
+            error.hint(format!("name another database in the URL, or run: CREATE DATABASE {name};"))
+        }
+        _ => error,
     }
 }
 

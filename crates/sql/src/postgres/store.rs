@@ -52,7 +52,14 @@ pub(super) fn dead_letters_ddl(table: &TableName) -> String {
     )
 }
 
-/// Makes sure that the tables exist and can be used.
+/// What the role lacks: why, and the statements that help.
+struct Lack {
+    text: String,
+    sqlstate: String,
+    sql: String,
+}
+
+/// Makes sure that the tables exist and can be used; what is lacking is told at once for all.
 pub(super) fn ensure(session: &mut Session, settings: &PgSettings) -> DbResult<()> {
     let common = &settings.common;
     let mut tables =
@@ -60,14 +67,22 @@ pub(super) fn ensure(session: &mut Session, settings: &PgSettings) -> DbResult<(
     if common.exactly_once {
         tables.insert(0, (&common.offsets_table, offsets_ddl(&common.offsets_table)));
     }
+    let mut lacks = Vec::new();
     for (table, ddl) in &tables {
-        if exists(session, table)? {
-            check_privileges(session, table)?;
-        } else {
-            create(session, table, ddl)?;
-        }
+        lacks.extend(match exists(session, table)? {
+            true => check_privileges(session, table)?,
+            false => create(session, table, ddl)?,
+        });
     }
-    Ok(())
+    let Some(first) = lacks.first() else { return Ok(()) };
+    let texts: Vec<_> = lacks.iter().map(|lack| lack.text.as_str()).collect();
+    let mut sql: Vec<&str> = lacks.iter().flat_map(|lack| lack.sql.lines()).collect();
+    // A schema that both need is made once.
+    let mut seen = std::collections::HashSet::new();
+    sql.retain(|line| seen.insert(*line));
+    Err(DbError::new(DbErrorKind::Config, texts.join("; "))
+        .sqlstate(first.sqlstate.clone())
+        .hint(format!("run as a role that may:\n{}", sql.join("\n"))))
 }
 
 /// Whether the table is there; also whether the server takes writes at all.
@@ -84,7 +99,7 @@ fn exists(session: &mut Session, table: &TableName) -> DbResult<bool> {
     Ok(rows.text(0, 0) == Some("t"))
 }
 
-fn check_privileges(session: &mut Session, table: &TableName) -> DbResult<()> {
+fn check_privileges(session: &mut Session, table: &TableName) -> DbResult<Option<Lack>> {
     let rows = session.query(
         "SELECT has_table_privilege(to_regclass($1::text), 'SELECT') \
          AND has_table_privilege(to_regclass($1::text), 'INSERT') \
@@ -92,13 +107,12 @@ fn check_privileges(session: &mut Session, table: &TableName) -> DbResult<()> {
         &[Some(&names::table(table))],
     )?;
     if rows.text(0, 0) == Some("t") {
-        return Ok(());
+        return Ok(None);
     }
     let role = session.role()?;
     let text = format!("the role {role} may not use the table {table}");
-    Err(DbError::new(DbErrorKind::Config, text)
-        .sqlstate("42501")
-        .hint(format!("run as its owner:\n{};", grant(table, &role))))
+    let sql = format!("{};", grant(table, &role));
+    Ok(Some(Lack { text, sqlstate: "42501".to_owned(), sql }))
 }
 
 fn grant(table: &TableName, role: &str) -> String {
@@ -106,21 +120,45 @@ fn grant(table: &TableName, role: &str) -> String {
 }
 
 /// Workers may start at once, and `IF NOT EXISTS` alone does not keep them apart.
-fn create(session: &mut Session, table: &TableName, ddl: &str) -> DbResult<()> {
+fn create(session: &mut Session, table: &TableName, ddl: &str) -> DbResult<Option<Lack>> {
     let sql = format!("{};\n{ddl}", lock(table));
-    match session.execute(&sql) {
-        Ok(()) => Ok(()),
-        Err(error) if matches!(error.sqlstate.as_deref(), Some("42501" | "3F000")) => {
+    let error = match session.execute(&sql) {
+        Ok(()) => return Ok(None),
+        Err(error) => error,
+    };
+    let (text, sql) = match error.sqlstate.as_deref() {
+        Some("3F000") => missing_schema(session, table)?,
+        Some("42501") => {
             let role = session.role()?;
             let text = format!(
                 "the table {table} is missing, and the role {role} cannot create it: {error}"
             );
-            Err(DbError::new(DbErrorKind::Config, text)
-                .sqlstate(error.sqlstate.unwrap_or_default())
-                .hint(format!("run as a role that may:\n{ddl};\n{};", grant(table, &role))))
+            (text, format!("{ddl};\n{};", grant(table, &role)))
         }
-        Err(error) => Err(error),
-    }
+        _ => return Err(error),
+    };
+    Ok(Some(Lack { text, sqlstate: error.sqlstate.unwrap_or_default(), sql }))
+}
+
+/// What is said of a table whose schema does not exist, and the statement that helps. The owner of
+/// a schema needs no grants.
+pub(super) fn missing_schema(
+    session: &mut Session,
+    table: &TableName,
+) -> DbResult<(String, String)> {
+    let role = names::ident(&session.role()?);
+    Ok(match &table.schema {
+        Some(schema) => (
+            format!("the schema {schema} does not exist, so the table {table} cannot be made"),
+            format!("CREATE SCHEMA {} AUTHORIZATION {role};", names::ident(schema)),
+        ),
+        None => (
+            format!(
+                "no schema of the search path exists, so there is no place for the table {table}"
+            ),
+            format!("CREATE SCHEMA {role} AUTHORIZATION {role};"),
+        ),
+    })
 }
 
 /// Holds back others that create or alter the same table, until the transaction ends.

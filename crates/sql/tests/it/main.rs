@@ -1,6 +1,7 @@
 //! Tests of crate `sql` against real databases.
 
 mod pg;
+mod pg_advice;
 mod pg_faults;
 mod pg_insert;
 mod pg_letters;

@@ -288,8 +288,13 @@ fn check_kind(connection: &mut Connection, read_only: bool, wait: Wait<'_>) -> R
     } else {
         format!("{} is read-only, and a primary is wanted", connection.peer())
     };
-    let severity = "ERROR".to_owned();
-    Err(ServerError { severity, code: "25006".into(), message, ..ServerError::default() }.into())
+    let hint = read_only.then(|| {
+        "a sink writes: set targetServerType=primary (target_session_attrs=read-write), or leave \
+         it out"
+            .to_owned()
+    });
+    let (severity, code) = ("ERROR".to_owned(), "25006".to_owned());
+    Err(ServerError { severity, code, message, hint, ..ServerError::default() }.into())
 }
 
 fn open(config: &ConnectConfig, target: &Target, wait: Wait<'_>) -> Result<Connection, PgError> {
