@@ -6,6 +6,7 @@
 
 use crate::database::DbResult;
 use crate::envelope::{Events, Happened};
+use crate::evolve::Sample;
 use crate::group::{Group, delete_asked, key_lacks, push_key_of, writes_of};
 use crate::naming::Piece;
 use crate::path::text_at;
@@ -224,7 +225,7 @@ impl<'a> Pass<'a> {
                 current.as_ref().is_some_and(|c| (c.place, c.key, c.value) == (place, key, value));
             if !same {
                 self.close(batch, current.take());
-                current = Some(self.open(place, key, value)?);
+                current = Some(self.open(place, key, value, Sample { batch, row })?);
             }
             if let Some(current) = &mut current {
                 self.row(segment, row, current);
@@ -291,8 +292,14 @@ impl<'a> Pass<'a> {
         *self.skipped.entry(what.into()).or_default() += 1;
     }
 
-    fn open(&mut self, place: u32, key: Shape, value: Shape) -> DbResult<Current> {
-        let planned = self.planner.find(place, key, value, self.catalog)?;
+    fn open(
+        &mut self,
+        place: u32,
+        key: Shape,
+        value: Shape,
+        sample: Sample<'_>,
+    ) -> DbResult<Current> {
+        let planned = self.planner.find(place, key, value, sample, self.catalog)?;
         let (mut group, mut delete_group) = (0, None);
         if let Planned::Write(target) = &planned {
             group = self.group(&target.plan, target);

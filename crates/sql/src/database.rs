@@ -143,6 +143,11 @@ pub trait Database: Send {
     /// A table from the catalogue, cached until [`Database::forget_tables`]; `None`: not there.
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>>;
 
+    /// Whether a table cannot be there because its schema is not.
+    fn lacks_schema(&mut self, _name: &TableName) -> DbResult<bool> {
+        Ok(false)
+    }
+
     fn forget_tables(&mut self);
 
     /// The statement that [`Database::create_table`] would run, for messages.

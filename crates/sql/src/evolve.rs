@@ -3,12 +3,90 @@
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::ddl::{column_sql, plain_name, plain_table};
 use crate::epoch::unit_of;
+use crate::group::record_cell;
 use crate::plan::Catalog;
 use crate::resolve::Resolved;
 use crate::settings::SinkSettings;
 use crate::table::{NewColumn, NewTable, Table, TableName};
 use crate::wanted::{Wanted, WantedRow};
 use crate::write::WriteMode;
+use data::{Batch, Cell, SchemaBuilder, Type};
+use std::sync::Arc;
+
+/// A record of the form that is planned for.
+#[derive(Clone, Copy)]
+pub(crate) struct Sample<'a> {
+    pub batch: &'a Batch,
+    pub row: usize,
+}
+
+/// Why a table that is missing is not made; `None`: it is to be made.
+pub(crate) fn not_created(
+    settings: &SinkSettings,
+    new: &NewTable,
+    wanted: &WantedRow,
+    sample: Sample<'_>,
+    catalog: &mut dyn Catalog,
+) -> DbResult<Option<DbError>> {
+    let shown = plain_table(&new.name);
+    let config =
+        |text: String, hint: String| Ok(Some(DbError::new(DbErrorKind::Config, text).hint(hint)));
+    if new.columns.is_empty() {
+        let text = format!(
+            "table {shown} does not exist and cannot be created: the record has no fields to \
+             make columns of"
+        );
+        return config(text, "create it, with the columns that records are to fill".to_owned());
+    }
+    let typed = wanted.columns.iter().all(|c| c.schema.is_some());
+    if !settings.config.auto_create || !typed {
+        let why = match settings.config.auto_create {
+            true => "records without a schema do not say the types of its columns".to_owned(),
+            false => settings.names.state("auto.create", "false"),
+        };
+        let sql = catalog.create_table_sql(&guessed(new, wanted, sample));
+        return match &new.name.schema {
+            Some(schema) if catalog.lacks_schema(&new.name)? => config(
+                format!("schema {} does not exist, nor does table {shown}; {why}", schema),
+                format!("create both, for example: CREATE SCHEMA {}; {sql}", plain_name(schema)),
+            ),
+            _ => config(
+                format!("table {shown} does not exist; {why}"),
+                format!("create it, for example: {sql}"),
+            ),
+        };
+    }
+    if new.columns.iter().any(|c| c.name.is_empty()) {
+        let fields = settings.names.name("pk.fields");
+        return config(
+            format!("table {shown} cannot be created: its key column has no name"),
+            format!("set {fields} to one name"),
+        );
+    }
+    Ok(None)
+}
+
+/// The table with types that fit a record's own values where no schema gives one; nested values and
+/// nulls stay JSON.
+fn guessed(new: &NewTable, wanted: &WantedRow, sample: Sample<'_>) -> NewTable {
+    let mut new = new.clone();
+    for (column, wanted) in new.columns.iter_mut().zip(&wanted.columns) {
+        if column.schema.is_some() {
+            continue;
+        }
+        let builder = match record_cell(sample.batch, sample.row, &wanted.source).0 {
+            Cell::Bool(_) => SchemaBuilder::new(Type::Boolean),
+            Cell::Int(..) | Cell::Float(_) | Cell::Float32(_) | Cell::Number(_) => {
+                SchemaBuilder::decimal(0)
+            }
+            Cell::Text(_) => SchemaBuilder::new(Type::String),
+            Cell::Bytes(_) => SchemaBuilder::new(Type::Bytes),
+            _ => continue,
+        };
+        column.schema = builder.optional().build().ok().map(Arc::new);
+    }
+    new
+}
 
 /// Why the missing columns are not added: the reason for each record, or for the task.
 pub(crate) fn refusal(

@@ -140,6 +140,11 @@ impl Catalog for Pipeline {
         self.db.table(name)
     }
 
+    fn lacks_schema(&mut self, name: &TableName) -> DbResult<bool> {
+        self.settle_all()?;
+        self.db.lacks_schema(name)
+    }
+
     fn forget_tables(&mut self) -> DbResult<()> {
         self.settle_all()?;
         self.db.forget_tables();

@@ -7,7 +7,7 @@
 use crate::config::NullValues;
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::ddl::plain_table;
-use crate::evolve::{check_unique, new_columns, new_table, refusal};
+use crate::evolve::{Sample, check_unique, new_columns, new_table, not_created, refusal};
 use crate::resolve::{Resolved, resolve};
 use crate::settings::SinkSettings;
 use crate::shape::{Shape, Shapes};
@@ -25,6 +25,13 @@ pub(crate) trait Catalog {
     /// # Errors
     /// The database's; also of what was in flight.
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>>;
+    /// Whether the table cannot be there because its schema is not.
+    ///
+    /// # Errors
+    /// The database's; also of what was in flight.
+    fn lacks_schema(&mut self, _name: &TableName) -> DbResult<bool> {
+        Ok(false)
+    }
     /// # Errors
     /// Those of what was in flight.
     fn forget_tables(&mut self) -> DbResult<()>;
@@ -221,6 +228,7 @@ impl Planner {
         place: u32,
         key: Shape,
         value: Shape,
+        sample: Sample<'_>,
         catalog: &mut dyn Catalog,
     ) -> DbResult<Planned> {
         let plan_key = PlanKey { place, key, value };
@@ -230,7 +238,7 @@ impl Planner {
             self.lacking |= planned.lacks();
             return Ok(planned.clone());
         }
-        let planned = self.make(place, key, value, catalog)?;
+        let planned = self.make(place, key, value, sample, catalog)?;
         self.lacking |= planned.lacks();
         self.plans.insert(plan_key, (planned.clone(), self.round));
         Ok(planned)
@@ -241,6 +249,7 @@ impl Planner {
         place: u32,
         key: Shape,
         value: Shape,
+        sample: Sample<'_>,
         catalog: &mut dyn Catalog,
     ) -> DbResult<Planned> {
         let Some((topic, name)) = self.places.get(place as usize).cloned() else {
@@ -266,7 +275,7 @@ impl Planner {
             Ok(wanted) => wanted,
             Err(lack) => return Ok(Planned::Reject(lack.into())),
         };
-        let Some(table) = self.table_for(&name, &wanted, mode, catalog)? else {
+        let Some(table) = self.table_for(&name, &wanted, mode, sample, catalog)? else {
             return Ok(Planned::Skip("deletes in a table that does not exist"));
         };
         self.fit(&name, table, wanted, mode, catalog)
@@ -279,6 +288,7 @@ impl Planner {
         name: &TableName,
         wanted: &WantedRow,
         mode: WriteMode,
+        sample: Sample<'_>,
         catalog: &mut dyn Catalog,
     ) -> DbResult<Option<Arc<Table>>> {
         if let Some(known) = self.tables.iter().find(|t| t.name == *name) {
@@ -287,27 +297,13 @@ impl Planner {
         if let Some(table) = self.read(name, catalog)? {
             return Ok(Some(table));
         }
-        let config = &self.settings.config;
         let shown = plain_table(name);
         let new = new_table(&self.settings, name, wanted);
-        let typed = wanted.columns.iter().all(|c| c.schema.is_some());
-        if mode == WriteMode::Delete && config.auto_create {
+        if mode == WriteMode::Delete && self.settings.config.auto_create {
             return Ok(None);
         }
-        if !config.auto_create || !typed {
-            let why = match config.auto_create {
-                true => "records without a schema do not say the types of its columns".to_owned(),
-                false => self.settings.names.state("auto.create", "false"),
-            };
-            let text = format!("table {shown} does not exist; {why}");
-            let hint = format!("create it, for example: {}", catalog.create_table_sql(&new));
-            return Err(DbError::new(DbErrorKind::Config, text).hint(hint));
-        }
-        if new.columns.iter().any(|c| c.name.is_empty()) {
-            let text = format!("table {shown} cannot be created: its key column has no name");
-            let fields = self.settings.names.name("pk.fields");
-            let hint = format!("set {fields} to one name");
-            return Err(DbError::new(DbErrorKind::Config, text).hint(hint));
+        if let Some(error) = not_created(&self.settings, &new, wanted, sample, catalog)? {
+            return Err(error);
         }
         tracing::info!("creating table {shown}");
         catalog.create_table(&new)?;

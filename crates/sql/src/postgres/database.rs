@@ -17,7 +17,7 @@ use super::settings::PgSettings;
 use super::value::ValueSettings;
 use super::wire::{PgError, Pipeline};
 use super::write::PlanState;
-use super::{advance, ddl, dead_letters, store};
+use super::{advance, ddl, dead_letters, names, store};
 use crate::config::{DatabaseSettings, Pooler};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind, DbResult, Position};
 use crate::table::{NewColumn, NewTable, Table, TableName};
@@ -219,6 +219,14 @@ impl Database for PostgresDatabase {
 
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>> {
         Ok(self.load(name)?.map(|table| table.table.clone()))
+    }
+
+    fn lacks_schema(&mut self, name: &TableName) -> DbResult<bool> {
+        let Some(schema) = name.schema.as_deref().map(names::ident) else { return Ok(false) };
+        let rows = self.ask(|session, _| {
+            session.query("SELECT to_regnamespace($1::text) IS NULL", &[Some(&schema)])
+        })?;
+        Ok(rows.text(0, 0) == Some("t"))
     }
 
     fn forget_tables(&mut self) {

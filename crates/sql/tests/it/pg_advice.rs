@@ -1,6 +1,9 @@
 //! Advice that works: what is told where something is missing can be run as it is.
 
 use super::pg::{failed, name, settings};
+use super::pg_partial::{Told, objects, put, sink};
+use api::{ErrorKind, Tolerance};
+use data::{Cell, Rows};
 use sql::database::{Database, DbErrorKind};
 use sql::postgres::PostgresDatabase;
 use sql::table::{NewColumn, NewTable, TableName};
@@ -87,4 +90,39 @@ fn a_missing_database_and_an_unwanted_primary_are_explained() {
     assert!(error.message.contains("takes writes"), "{error}");
     let hint = error.hint.unwrap();
     assert!(hint.contains("targetServerType=primary") && !hint.contains("no writes"), "{hint}");
+}
+
+#[test]
+fn a_proposed_table_fits_the_records_without_a_schema() {
+    let server = postgres::database();
+    let fill = |rows: &mut Rows, n: i64| {
+        let text = Cell::Text(rows.heap.put(b"x"));
+        let json = Cell::Json(rows.heap.put(br#"{"a":1}"#));
+        vec![("id", Cell::int(n)), ("s", text), ("b", Cell::Bool(true)), ("j", json)]
+    };
+    let options = [("table.name.format", "app.events")];
+    let mut told = Told::default();
+    let mut first = sink(&server, &options, Tolerance::None, &mut told);
+    let error = put(&mut first, objects(0, 1, fill), &mut told).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert!(error.message.starts_with("schema app does not exist"), "{error}");
+    let hint = error.hint.unwrap();
+    server.execute(hint.split_once("example: ").unwrap().1);
+    let mut again = sink(&server, &options, Tolerance::None, &mut told);
+    put(&mut again, objects(0, 2, fill), &mut told).unwrap();
+    let types = "SELECT concat_ws(',', pg_typeof(id), pg_typeof(s), pg_typeof(b), pg_typeof(j), id, s, j) \
+                 FROM app.events WHERE id = 1";
+    assert_eq!(server.value(types).as_deref(), Some("numeric,text,boolean,jsonb,1,x,{\"a\": 1}"));
+}
+
+#[test]
+fn no_table_is_made_without_columns() {
+    let server = postgres::database();
+    let options = [("auto.create", "true")];
+    let mut told = Told::default();
+    let mut sink = sink(&server, &options, Tolerance::None, &mut told);
+    let error = put(&mut sink, objects(0, 1, |_, _| Vec::new()), &mut told).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert!(error.message.contains("no fields to make columns of"), "{error}");
+    assert_eq!(server.value("SELECT to_regclass('t')"), None);
 }

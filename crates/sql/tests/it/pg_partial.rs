@@ -161,7 +161,7 @@ fn a_refusal_names_its_column() {
 }
 
 /// Objects without a schema, made by `fill` for each of `len` rows from `first` on.
-fn objects(
+pub(crate) fn objects(
     first: i64,
     len: i64,
     fill: impl Fn(&mut Rows, i64) -> Vec<(&'static str, Cell)>,
