@@ -14,11 +14,6 @@ use clap::Parser;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
-// The C library's allocator keeps what librdkafka's threads free for each other; this one gives it
-// back.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {

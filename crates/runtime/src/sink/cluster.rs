@@ -36,11 +36,12 @@ impl Cluster {
                 return Ok(Some(id));
             }
             attempts += 1;
-            let error = self.admin.why_silent();
-            if matches!(error.kind(), K::Authentication | K::Authorization | K::Configuration) {
+            let ends = [K::Authentication, K::Authorization, K::Configuration];
+            let mut told = self.admin.take_errors().into_iter();
+            if let Some(error) = told.find(|error| ends.contains(&error.kind())) {
                 return Err(kafka_error(error));
             }
-            let reason = error.to_string();
+            let reason = self.admin.why_silent().to_string();
             if attempts == 1 {
                 tracing::warn!("waiting for kafka: {reason}");
             }
@@ -52,6 +53,11 @@ impl Cluster {
             });
         }
         Ok(None)
+    }
+
+    /// Every topic the principal may see.
+    pub(crate) fn topics(&self) -> kafka::Result<Vec<kafka::Topic>> {
+        self.admin.list_topics(TOPICS_TIMEOUT)
     }
 
     /// The ids of topics that have one.

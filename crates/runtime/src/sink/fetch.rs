@@ -4,7 +4,7 @@
 //! keeps its member while librdkafka stops fetching by itself.
 
 use super::rebalance::{CloseWait, SinkRebalance, close, mirror, open};
-use super::settings::{SinkTaskSettings, Topics};
+use super::settings::SinkTaskSettings;
 use super::shared::{Command, Shared};
 use super::start::{Starts, kafka_error};
 use super::stop::{StopMode, StopSignal};
@@ -277,20 +277,7 @@ impl Fetch {
     }
 
     fn topics(&self) -> kafka::Result<Vec<String>> {
-        match &self.settings.topics {
-            Topics::List(list) => Ok(list.clone()),
-            Topics::Regex(regex) => {
-                let all = self.consumer.handle().list_topics(ASK_TIMEOUT)?;
-                let internal = |name: &str| name.starts_with("__");
-                let mut matching: Vec<String> = all
-                    .into_iter()
-                    .map(|topic| topic.name)
-                    .filter(|name| regex.is_match(name) && !internal(name))
-                    .collect();
-                matching.sort();
-                Ok(matching)
-            }
-        }
+        self.settings.topics.select(|| self.consumer.handle().list_topics(ASK_TIMEOUT))
     }
 
     /// Without a group: all partitions of all topics, once their starts are known.

@@ -154,6 +154,10 @@ impl Threads {
         let Some(cluster_id) = cluster.wait_for_id(&self.shared.status, &self.stop)? else {
             return Ok(());
         };
+        let mut settings = settings.clone();
+        // Unknown topics come to the same as none: the seat is only a little slower to find.
+        let topics = settings.topics.select(|| cluster.topics()).unwrap_or_default();
+        settings.take_seat(&topics);
         let task = make_task(&cluster_id)?;
         let breaker = Breaker::new(settings.tolerance_ratio_max);
         let context = Context::new(self.shared.clone(), breaker, settings.error_log.clone());

@@ -12,6 +12,40 @@ pub enum Topics {
     Regex(regex::Regex),
 }
 
+impl Topics {
+    /// The names to subscribe to among the topics there are, sorted; a list is taken as it is.
+    pub(crate) fn select(
+        &self,
+        existing: impl FnOnce() -> kafka::Result<Vec<kafka::Topic>>,
+    ) -> kafka::Result<Vec<String>> {
+        match self {
+            Topics::List(list) => Ok(list.clone()),
+            Topics::Regex(regex) => {
+                let wanted = |name: &String| regex.is_match(name) && !name.starts_with("__");
+                let names = existing()?.into_iter().map(|topic| topic.name);
+                let mut names: Vec<String> = names.filter(wanted).collect();
+                names.sort();
+                Ok(names)
+            }
+        }
+    }
+}
+
+impl SinkTaskSettings {
+    /// Gives the consumer its static identity. The topics are part of it: a broker hands a static
+    /// member that comes back its old assignment, whatever it subscribes to now.
+    pub(crate) fn take_seat(&mut self, topics: &[String]) {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let Some(seat) = &self.seat else { return };
+        let mut sorted: Vec<&String> = topics.iter().collect();
+        sorted.sort();
+        let mut hasher = DefaultHasher::new();
+        sorted.hash(&mut hasher);
+        let id = format!("{seat}-{:08x}", hasher.finish() as u32);
+        self.consumer.insert("group.instance.id".to_owned(), id);
+    }
+}
+
 /// The dead-letter topic.
 #[derive(Clone, Debug)]
 pub struct DeadLetterSettings {
@@ -31,6 +65,9 @@ pub struct SinkTaskSettings {
     pub topics: Topics,
     /// librdkafka's names.
     pub consumer: kafka::ClientSettings,
+    /// The task's static identity in its group, without the part that its topics add; `None`: a
+    /// dynamic member, or one whose `group.instance.id` the user has set.
+    pub seat: Option<String>,
     pub admin: kafka::ClientSettings,
     pub reset: Reset,
     /// The task assigns all partitions to itself instead of joining the group.
@@ -51,4 +88,20 @@ pub struct SinkTaskSettings {
     pub tolerance_ratio_max: f64,
     pub error_log: ErrorLog,
     pub dead_letters: Option<DeadLetterSettings>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(name: &str) -> kafka::Topic {
+        kafka::Topic { name: name.to_owned(), partitions: 1 }
+    }
+
+    #[test]
+    fn a_regex_takes_whole_names_and_no_internal_topics() {
+        let regex = Topics::Regex(config::compile_full_match("db.*").unwrap());
+        let existing = || Ok(["db.b", "db.a", "mydb.c", "__db"].map(topic).to_vec());
+        assert_eq!(regex.select(existing).unwrap(), ["db.a", "db.b"]);
+    }
 }

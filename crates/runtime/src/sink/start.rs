@@ -91,7 +91,7 @@ fn database_lost_positions(group: &str, tp: &TopicPartition, offset: i64) -> Err
         "to go on at {offset}, if the rows before it are in the new database: \
          kafka-consumer-groups --group {group} --topic {topic} --reset-offsets --to-current \
          --execute; to load everything again: kafka-consumer-groups --group {group} --topic {topic} \
-         --delete-offsets; then restart the task"
+         --delete-offsets; then stop and resume the connector"
     ))
 }
 

@@ -84,15 +84,15 @@ impl Worker {
         let group =
             consumer.librdkafka.get("group.id").cloned().unwrap_or(format!("connect-{name}"));
         let self_assign = self.props.get(SELF_ASSIGN) == Some("true");
-        let instance = format!("copycat-{}-{name}-{task}", self.address);
+        // Where a member comes from says who it is, so that it finds its seat again.
+        let mut seat = Some(format!("copycat-{}-{name}-{task}", self.address));
         let own = &mut consumer.librdkafka;
         own.entry("group.id".to_owned()).or_insert_with(|| group.clone());
         own.entry("client.id".to_owned()).or_insert(format!("connector-consumer-{name}-{task}"));
         own.entry("queued.max.messages.kbytes".to_owned())
             .or_insert_with(|| CLIENT_QUEUE_KBYTES.to_owned());
-        if !self_assign && own.get("group.protocol").is_none_or(|p| p == "classic") {
-            own.entry("group.instance.id".to_owned()).or_insert(instance);
-        }
+        let classic = own.get("group.protocol").is_none_or(|protocol| protocol == "classic");
+        seat = seat.filter(|_| classic && !self_assign && !own.contains_key("group.instance.id"));
         let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
         let rows_max = consumer.runtime.max_poll_records.map_or(BATCH_ROWS_MAX, |n| n as usize);
         let refresh = own.get("topic.metadata.refresh.interval.ms").and_then(|v| v.parse().ok());
@@ -104,6 +104,7 @@ impl Worker {
             topics: topics(config)?,
             reset: consumer.runtime.auto_offset_reset,
             consumer: consumer.librdkafka,
+            seat,
             admin,
             self_assign,
             topic_ids: !self_assign,
@@ -161,7 +162,11 @@ impl Worker {
         let refused =
             settings::check_override_policy(*override_policy, override_allowlist, connector, kind);
         ConfigErrors { errors: refused }.into_result()?;
-        settings::layers_for_connector(&self.props, connector, kind).translate(kind)
+        let layers = settings::layers_for_connector(&self.props, connector, kind);
+        let mut client = layers.translate(kind)?;
+        let default = || self.config.bootstrap_servers.join(",");
+        client.librdkafka.entry("bootstrap.servers".to_owned()).or_insert_with(default);
+        Ok(client)
     }
 
     /// A converter of the connector's own, configured by its own keys alone; else the worker's.

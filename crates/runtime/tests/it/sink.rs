@@ -63,6 +63,7 @@ impl Bench {
             group: "g".to_owned(),
             topics: Topics::List(vec!["t".to_owned()]),
             consumer: self.client(&[("group.id", "g"), ("session.timeout.ms", "1000")]),
+            seat: None,
             admin: self.client(&[]),
             reset: kafka::settings::Reset::Earliest,
             self_assign: true,

@@ -121,3 +121,30 @@ fn new_partitions_are_picked_up() {
     route.expect_exactly(&route.each(20));
     wait_running(&worker, route.name());
 }
+
+/// A broker gives a static member that comes back its old assignment, whatever it subscribes to.
+#[test]
+fn topics_that_were_changed_are_read_after_a_quick_restart() {
+    let route = Route::new("changed", 1);
+    let added = topic_name("changed-added");
+    create_topic(&route.bootstrap, &added, 1);
+    let mut worker = route.worker(&[]).start();
+    produce(&route.bootstrap, &route.topic, (0..10).map(|n| record(0, n)));
+    eventually(PATIENCE, "the first topic's rows", || (route.stored() == 10).then_some(()));
+    worker.kill9();
+    let (before, after) = (format!("topics={}", route.topic), format!("topics={added}"));
+    let mut changed = 0;
+    for entry in std::fs::read_dir(worker.dir()).expect("the worker's folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if text.lines().any(|line| line == before) {
+            let text = text.replace(&before, &after);
+            std::fs::write(&path, text).expect("the connector's file is written");
+            changed += 1;
+        }
+    }
+    assert_eq!(changed, 1, "one file has the topics");
+    produce(&route.bootstrap, &added, (10..20).map(|n| record(0, n)));
+    worker.restart();
+    eventually(PATIENCE, "the other topic's rows", || (route.stored() == 20).then_some(()));
+}
