@@ -6,8 +6,9 @@ use config::{Config, Props};
 use runtime::Worker;
 use std::path::PathBuf;
 
-const PAGES: [&str; 3] = [
+const PAGES: [&str; 4] = [
     "README.md",
+    "docs/operating.md",
     "crates/connectors/src/postgres/README.md",
     "crates/connectors/src/sqlite/README.md",
 ];
@@ -17,7 +18,10 @@ fn blocks(page: &str) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
     let text = std::fs::read_to_string(&path).unwrap();
     let parts = text.split("```properties\n").skip(1);
-    parts.map(|part| part.split("```").next().unwrap().to_owned()).collect()
+    // The pages name key stores in a folder of the reader's; here they are those of the tests.
+    let stores = concat!(env!("CARGO_MANIFEST_DIR"), "/../kafka/tests/testdata/stores/");
+    let block = |part: &str| part.split("```").next().unwrap().replace("/etc/copycat/", stores);
+    parts.map(block).collect()
 }
 
 #[test]
@@ -30,6 +34,8 @@ fn configurations_in_the_pages_are_valid() {
     assert!(!workers.is_empty() && !connectors.is_empty(), "the pages have examples");
     for props in &workers {
         StandaloneConfig::parse(props).unwrap();
+        let worker = Worker::new(props.clone(), plugins(), "localhost:8083".to_owned()).unwrap();
+        assert_eq!(worker.check().unwrap(), Vec::<String>::new(), "{props:?}");
     }
     let worker = Worker::new(workers[0].clone(), plugins(), "localhost:8083".to_owned()).unwrap();
     for props in &connectors {
