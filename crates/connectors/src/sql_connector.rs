@@ -2,7 +2,7 @@
 
 use api::{Error, Result, SinkConnector, SinkTask, TaskContext, Tolerance};
 use config::{ConfigDef, ConfigError, Props};
-use sql::config::{DatabaseSettings, ExactlyOnce, SqlSinkConfig};
+use sql::config::{DatabaseSettings, ExactlyOnce, SqlSinkConfig, TypeDialect};
 use sql::database::{Database, DbResult};
 use sql::foreign::{Dialect, Translated};
 use sql::settings::{DatabaseForm, SinkSettings};
@@ -29,6 +29,19 @@ impl UrlKind {
             let key = url.split('=').next().unwrap_or_default();
             let keyword = key.len() < url.len() && key.chars().all(|c| c.is_ascii_lowercase());
             if keyword { UrlKind::Postgres } else { UrlKind::Other }
+        }
+    }
+
+    /// What addresses look like, for manuals.
+    fn addresses(self) -> &'static str {
+        match self {
+            UrlKind::Sqlite => {
+                "Address of the database: `sqlite:/path/to/file`, `jdbc:sqlite:/path/to/file`."
+            }
+            UrlKind::Postgres | UrlKind::Other => {
+                "Address of the database: `postgresql://host:5432/database`, \
+                 `jdbc:postgresql://host:5432/database`, `host=… dbname=…`."
+            }
         }
     }
 
@@ -104,7 +117,14 @@ impl SqlConnector {
 
 impl SinkConnector for SqlConnector {
     fn config_def(&self, class: &str) -> ConfigDef {
-        Dialect::of(class.trim()).def()
+        let dialect = Dialect::of(class.trim());
+        let mut def = dialect.def();
+        // The other sinks' class names stand for both databases.
+        let ours = dialect.types == TypeDialect::Own;
+        if let Some(key) = def.get_mut("connection.url").filter(|_| ours) {
+            self.kind.addresses().clone_into(&mut key.documentation);
+        }
+        def
     }
 
     fn known_prefixes(&self, class: &str) -> Vec<&'static str> {

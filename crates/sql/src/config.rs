@@ -259,7 +259,8 @@ pub struct SqlSinkConfig {
     #[config(key = "table.name.format", default = "${topic}", non_empty, group = "Data mapping")]
     pub table_name_format: String,
 
-    /// Replace every character outside A-Z, a-z, 0-9 and _ in table names by an underscore.
+    /// Replace every character outside A-Z, a-z, 0-9 and _ in table names by an underscore: dots
+    /// too, so that such names have no schema. Tables of topics.to.tables.mapping are as they are.
     #[config(key = "table.name.normalize", default = false, group = "Data mapping")]
     pub table_name_normalize: bool,
 
