@@ -295,6 +295,7 @@ pub struct SqlSinkConfig {
     pub quote_identifiers: Quote,
 
     /// Time zone whose wall clock is stored in columns without a time zone, as in `Europe/Berlin`.
+    /// Times of day are stored as they are, except under the Confluent sink's class name.
     #[config(key = "db.timezone", default = "UTC", group = "Data mapping")]
     pub db_timezone: String,
 

@@ -23,7 +23,10 @@ static KEYS: [ForeignKey; 26] = [
     turn("timestamp.precision.mode", "timestamp.precision.mode", Some("microseconds"), |v| {
         Ok(lower("timestamp.precision.mode", v))
     }),
-    ignore("date.timezone", "a date is a calendar day and is never moved to another time zone"),
+    ignore(
+        "date.timezone",
+        "a date is a calendar day and is never moved to another time zone, as with UTC",
+    ),
     ignore("date.calendar.system", "days are counted in the proleptic Gregorian calendar"),
     only_if(
         "jdbc.credentials.provider.class",

@@ -8,8 +8,8 @@
 //! row. `docs/adr/0003-sqlite-values.md` has the reasons.
 
 use super::catalogue::{Affinity, affinity, is_temporal};
-use super::time;
-use crate::config::{BytesEncoding, DatabaseSettings, NulHandling};
+use super::time::{self, DAY_MS};
+use crate::config::{BytesEncoding, DatabaseSettings, NulHandling, TypeDialect};
 use crate::epoch::{micros, unit_of};
 use crate::table::Column;
 use base64::Engine;
@@ -94,6 +94,8 @@ pub(super) struct Encoder {
     bytes: BytesEncoding,
     /// `None` for UTC.
     timezone: Option<jiff::tz::TimeZone>,
+    /// Times of day are moved to the time zone, as Confluent's sink does.
+    moves_times: bool,
 }
 
 impl Encoder {
@@ -105,6 +107,7 @@ impl Encoder {
             nul: settings.nul_handling,
             bytes: settings.bytes_encoding,
             timezone: (!utc).then(|| timezone.clone()),
+            moves_times: settings.types == TypeDialect::CJdbc,
         }
     }
 
@@ -275,7 +278,6 @@ impl Encoder {
     }
 
     fn date<'a>(&mut self, target: Target, days: i64) -> Encoded<'a> {
-        const DAY_MS: i64 = 86_400_000;
         if is_number(target) {
             return match days.checked_mul(DAY_MS) {
                 Some(ms) => integer(target, ms),
@@ -291,7 +293,14 @@ impl Encoder {
             return integer(target, ms);
         }
         self.buffer.clear();
-        if time::write_time(ms, &mut self.buffer) {
+        let clock = match &self.timezone {
+            Some(zone) if self.moves_times && (0..=DAY_MS).contains(&ms) => {
+                let at = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+                (ms + i64::from(zone.to_offset(at).seconds()) * 1000).rem_euclid(DAY_MS)
+            }
+            _ => ms,
+        };
+        if time::write_time(clock, &mut self.buffer) {
             return Ok(Form::Buffer);
         }
         Err(fault(BAD_DATE, format!("{ms} ms are no time of a day"), None))

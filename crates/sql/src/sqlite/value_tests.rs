@@ -161,6 +161,20 @@ fn timestamps_are_wall_clock_of_the_set_zone() {
 }
 
 #[test]
+fn times_of_day_follow_the_set_zone_under_confluents_name_alone() {
+    let mut settings = settings();
+    settings.timezone = jiff::tz::TimeZone::fixed(jiff::tz::offset(-2));
+    let schema = SchemaBuilder::time().build().unwrap();
+    let make = |_: &mut Rows| Cell::Int(3_600_000, Width::W32);
+    let got = encode(&settings, "TEXT", Some(&schema), make);
+    assert_eq!(got.as_deref(), Ok("t01:00:00.000"));
+    settings.types = crate::config::TypeDialect::CJdbc;
+    let got = encode(&settings, "TEXT", Some(&schema), make);
+    assert_eq!(got.as_deref(), Ok("t23:00:00.000"));
+    assert_eq!(encode(&settings, "INTEGER", Some(&schema), make).as_deref(), Ok("i3600000"));
+}
+
+#[test]
 fn text_must_fit_the_column() {
     let text = |s: &str| Value::Text(s.to_owned());
     check("INTEGER", None, &text(" 12 "), Ok("i12"));

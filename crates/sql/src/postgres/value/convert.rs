@@ -213,7 +213,7 @@ pub(super) fn write_binary(
         Target::Bool => out.push(u8::from(number::boolean(target, value)?)),
         Target::Numeric => numeric::write_binary(value, out)?,
         Target::Date => out.extend_from_slice(&temporal::date(context, value)?.to_be_bytes()),
-        Target::Time => out.extend_from_slice(&temporal::time(value)?.to_be_bytes()),
+        Target::Time => out.extend_from_slice(&temporal::time(context, value)?.to_be_bytes()),
         Target::Timestamp | Target::TimestampTz => {
             let v = temporal::timestamp(context, target, value)?;
             out.extend_from_slice(&v.to_be_bytes());

@@ -23,7 +23,7 @@ mod text;
 
 pub use target::ColumnType;
 
-use crate::config::{BytesEncoding, DatabaseSettings, EpochUnit, NulHandling};
+use crate::config::{BytesEncoding, DatabaseSettings, EpochUnit, NulHandling, TypeDialect};
 use crate::epoch::{micros, unit_of};
 use convert::Val;
 use data::{Cell, Rows, Schema};
@@ -60,6 +60,8 @@ pub struct ValueSettings {
     bytes: BytesEncoding,
     /// `None` for UTC.
     timezone: Option<jiff::tz::TimeZone>,
+    /// Times of day are moved to the time zone.
+    moves_times: bool,
 }
 
 impl ValueSettings {
@@ -71,6 +73,7 @@ impl ValueSettings {
             nul: settings.nul_handling,
             bytes: settings.bytes_encoding,
             timezone: (!utc).then(|| timezone.clone()),
+            moves_times: settings.types == TypeDialect::CJdbc,
         }
     }
 }

@@ -95,8 +95,21 @@ fn checked_days(days: i64) -> Encoded<i64> {
     if (DATE_MIN..=DATE_MAX).contains(&days) { Ok(days) } else { Err(no_date(days)) }
 }
 
+/// Microseconds of a day on the clock of a column without a time zone. Connect's Time has no zone
+/// either and is stored as it is, but Confluent's sink takes it for a time of 1970-01-01 in UTC.
+pub(super) fn time(context: Context<'_>, value: Val<'_>) -> Encoded<i64> {
+    let us = of_day(value)?;
+    if !context.settings.moves_times {
+        return Ok(us);
+    }
+    match local(context, us / 1000) {
+        Wall::At(ms) => Ok(ms.rem_euclid(DAY_MS) * 1000),
+        _ => Ok(us),
+    }
+}
+
 /// Microseconds of a day; 24:00:00 is one of them.
-pub(super) fn time(value: Val<'_>) -> Encoded<i64> {
+fn of_day(value: Val<'_>) -> Encoded<i64> {
     match value {
         Val::Time(ms) if (0..=DAY_MS).contains(&ms) => Ok(ms * 1000),
         Val::Time(ms) => Err(no_time(ms)),
@@ -151,9 +164,9 @@ pub(super) fn write(
             let zoned = *target == Target::TimestampTz;
             write_timestamp(timestamp(context, target, value)?, zoned, out);
         }
-        Target::Time => write_clock(time(value)? / 1000, out),
+        Target::Time => write_clock(time(context, value)? / 1000, out),
         Target::TimeTz => {
-            write_clock(time(value)? / 1000, out);
+            write_clock(of_day(value)? / 1000, out);
             out.extend_from_slice(b"+00");
         }
         _ => match value {

@@ -208,6 +208,18 @@ fn timestamps_follow_the_time_zone_only_without_one_of_their_own() {
 }
 
 #[test]
+fn times_of_day_follow_the_time_zone_under_confluents_name_alone() {
+    let mut with = settings(|s| s.timezone = jiff::tz::TimeZone::get("America/New_York").unwrap());
+    for (moves_times, expect) in [(false, "01:00:00.500"), (true, "20:00:00.500")] {
+        Arc::get_mut(&mut with).unwrap().moves_times = moves_times;
+        let at =
+            |to| form(built(SchemaBuilder::time()).as_ref(), &Value::Int(3_600_500), to, &with);
+        assert_eq!(at("time").as_deref(), Ok(expect));
+        assert_eq!(at("timetz").as_deref(), Ok("01:00:00.500+00"));
+    }
+}
+
+#[test]
 fn nul_characters_are_refused_stripped_or_replaced() {
     let with = |nul| settings(|s| s.nul_handling = nul);
     let (fail, strip, replace) =
