@@ -56,7 +56,8 @@ pub struct ConnectorConfig {
         display = "Connector class")]
     pub connector_class: String,
 
-    /// Version of the connector: an exact version or a range such as [1.0,2.0).
+    /// Version of the connector: an exact version or a range such as [1.0,2.0). Accepted for
+    /// compatibility, without effect.
     #[config(key = "connector.plugin.version", importance = medium, order = 3, width = medium,
         display = "Connector version")]
     pub connector_plugin_version: Option<String>,
@@ -66,7 +67,8 @@ pub struct ConnectorConfig {
         width = short, display = "Tasks max")]
     pub tasks_max: i32,
 
-    /// (Deprecated) Whether a connector that makes more tasks than tasks.max is refused.
+    /// (Deprecated) Whether a connector that makes more tasks than tasks.max is refused. Accepted
+    /// for compatibility, without effect: no connector makes more.
     #[config(key = "tasks.max.enforce", default = true, order = 5, width = short,
         display = "Enforce tasks max")]
     pub tasks_max_enforce: bool,
@@ -76,7 +78,7 @@ pub struct ConnectorConfig {
         display = "Key converter class")]
     pub key_converter: Option<String>,
 
-    /// Version of the key converter.
+    /// Version of the key converter. Accepted for compatibility, without effect.
     #[config(key = "key.converter.plugin.version", order = 7, width = short,
         display = "Key converter version")]
     pub key_converter_plugin_version: Option<String>,
@@ -86,42 +88,49 @@ pub struct ConnectorConfig {
         display = "Value converter class")]
     pub value_converter: Option<String>,
 
-    /// Version of the value converter.
+    /// Version of the value converter. Accepted for compatibility, without effect.
     #[config(key = "value.converter.plugin.version", order = 9, width = short,
         display = "Value converter version")]
     pub value_converter_plugin_version: Option<String>,
 
-    /// Converter of record headers; the worker's if not set.
+    /// Converter of record headers. Accepted for compatibility, without effect: headers are passed
+    /// on as bytes.
     #[config(key = "header.converter", class, order = 10, width = short,
         display = "Header converter class")]
     pub header_converter: Option<String>,
 
-    /// Version of the header converter.
+    /// Version of the header converter. Accepted for compatibility, without effect.
     #[config(key = "header.converter.plugin.version", order = 11, width = short,
         display = "Header converter version")]
     pub header_converter_plugin_version: Option<String>,
 
-    /// Aliases of the transformations to apply to records, in this order.
+    /// Aliases of the transformations to apply to records, in this order. There are none in this
+    /// version: a configuration that names one is refused.
     #[config(default = "", group = "Transforms", order = 12, width = long,
         display = "Transforms", validator = Validator::UniqueAliases)]
     pub transforms: Vec<String>,
 
-    /// Aliases of the predicates that transformations use.
+    /// Aliases of the predicates that transformations use. There are none in this version: a
+    /// configuration that names one is refused.
     #[config(default = "", group = "Predicates", order = 13, width = long,
         display = "Predicates", validator = Validator::UniqueAliases)]
     pub predicates: Vec<String>,
 
     /// What to do when a secret that this configuration refers to changes: none or restart.
+    /// Accepted for compatibility, without effect: secrets are read when a task starts.
     #[config(key = "config.action.reload", default = "restart", order = 14, width = medium,
         display = "Reload Action")]
     pub config_action_reload: ReloadAction,
 
     /// How long a failed operation on a record is tried again, in milliseconds; -1 is for ever.
+    /// Accepted for compatibility, without effect: what is outside the record is retried for ever,
+    /// the record's own errors never.
     #[config(key = "errors.retry.timeout", default = 0, group = "Error Handling", order = 1,
         importance = medium, width = medium, display = "Retry Timeout for Errors")]
     pub errors_retry_timeout_ms: i64,
 
-    /// The longest pause between two tries, in milliseconds.
+    /// The longest pause between two tries, in milliseconds. Accepted for compatibility, without
+    /// effect: pauses grow up to 10 seconds.
     #[config(key = "errors.retry.delay.max.ms", default = 60000, group = "Error Handling",
         order = 2, importance = medium, width = medium,
         display = "Maximum Delay Between Retries for Errors")]
@@ -133,12 +142,14 @@ pub struct ConnectorConfig {
         importance = medium, width = short, display = "Error Tolerance")]
     pub errors_tolerance: Tolerance,
 
-    /// Whether each error is written to the log, tolerated ones too.
+    /// Whether each record's error is written to the log; else one line stands for all those of a
+    /// batch.
     #[config(key = "errors.log.enable", default = false, group = "Error Handling", order = 4,
         importance = medium, width = short, display = "Log Errors")]
     pub errors_log_enable: bool,
 
-    /// Whether the log entry of an error includes the record that failed.
+    /// Whether the log entry of an error says where the record is: topic, partition, offset and
+    /// timestamp. Its contents are never logged.
     #[config(key = "errors.log.include.messages", default = false, group = "Error Handling",
         order = 5, importance = medium, width = short, display = "Log Error Details")]
     pub errors_log_include_messages: bool,

@@ -129,7 +129,8 @@ pub struct WorkerConfig {
     #[config(key = "value.converter", class, importance = high)]
     pub value_converter: String,
 
-    /// Converter of record headers, unless a connector sets its own.
+    /// Converter of record headers. Accepted for compatibility, without effect: headers are passed on
+    /// as bytes.
     #[config(
         key = "header.converter",
         class,
@@ -145,11 +146,13 @@ pub struct WorkerConfig {
     #[config(key = "plugin.discovery", default = "hybrid_warn", case_insensitive)]
     pub plugin_discovery: PluginDiscovery,
 
-    /// Time between two commits of offsets, in milliseconds.
+    /// Time between two commits of the positions to the consumer group, in milliseconds; at most 5
+    /// seconds count.
     #[config(key = "offset.flush.interval.ms", default = 60000, at_least(1))]
     pub offset_flush_interval_ms: u64,
 
-    /// Time that a commit of offsets may take, in milliseconds.
+    /// Time that a commit of offsets may take, in milliseconds. Accepted for compatibility, without
+    /// effect.
     #[config(key = "offset.flush.timeout.ms", default = 5000)]
     pub offset_flush_timeout_ms: u64,
 
@@ -157,15 +160,18 @@ pub struct WorkerConfig {
     #[config(key = "task.shutdown.graceful.timeout.ms", default = 5000)]
     pub task_shutdown_graceful_timeout_ms: u64,
 
-    /// Whether source connectors may create topics as their topic.creation keys say.
+    /// Whether source connectors may create topics. Accepted for compatibility, without effect:
+    /// there are no sources in this version.
     #[config(key = "topic.creation.enable", default = true)]
     pub topic_creation_enable: bool,
 
-    /// Whether the topics that each connector uses are recorded.
+    /// Whether the topics that each connector uses are recorded. Accepted for compatibility, without
+    /// effect: REST has no such list in this version.
     #[config(key = "topic.tracking.enable", default = true)]
     pub topic_tracking_enable: bool,
 
-    /// Whether the record of a connector's topics may be reset through REST.
+    /// Whether the record of a connector's topics may be reset through REST. Accepted for
+    /// compatibility, without effect.
     #[config(key = "topic.tracking.allow.reset", default = true)]
     pub topic_tracking_allow_reset: bool,
 
@@ -190,57 +196,61 @@ pub struct WorkerConfig {
     #[config(key = "metric.reporters", default = "org.apache.kafka.common.metrics.JmxReporter")]
     pub metric_reporters: Vec<String>,
 
-    /// Samples kept for windowed metrics.
+    /// Samples kept for windowed metrics. Accepted for compatibility, without effect.
     #[config(key = "metrics.num.samples", default = 2, at_least(1))]
     pub metrics_num_samples: u32,
 
-    /// Window of a sample, in milliseconds.
+    /// Window of a sample, in milliseconds. Accepted for compatibility, without effect.
     #[config(key = "metrics.sample.window.ms", default = 30000)]
     pub metrics_sample_window_ms: u64,
 
-    /// How much is measured: INFO or DEBUG.
+    /// How much is measured: INFO or DEBUG. Accepted for compatibility, without effect.
     #[config(key = "metrics.recording.level", default = "INFO")]
     pub metrics_recording_level: RecordingLevel,
 
-    /// Addresses of the REST interface, for example http://:8083,https://:8443.
+    /// Addresses of the REST interface, for example http://:8083 or http://127.0.0.1:8083,
+    /// separated by commas. https is refused in this version.
     #[config(default = "http://:8083", non_empty)]
     pub listeners: Vec<String>,
 
-    /// Addresses of the administrative part of the REST interface; those of `listeners` if not
-    /// set, none if empty.
+    /// Addresses of the administrative part of the REST interface. Accepted for compatibility,
+    /// without effect: there is no such part in this version.
     #[config(key = "admin.listeners")]
     pub admin_listeners: Option<Vec<String>>,
 
-    /// Host name that others use to reach this worker.
+    /// Host name that others use to reach this worker; with the port it is part of the names that
+    /// its tasks have in their consumer groups. The first listener's, else this host's, if not set.
     #[config(key = "rest.advertised.host.name")]
     pub rest_advertised_host_name: Option<String>,
 
-    /// Port that others use to reach this worker.
+    /// Port that others use to reach this worker; the first listener's if not set.
     #[config(key = "rest.advertised.port")]
     pub rest_advertised_port: Option<u16>,
 
-    /// Protocol that others use to reach this worker: http or https.
+    /// Protocol that others use to reach this worker. Accepted for compatibility, without effect.
     #[config(key = "rest.advertised.listener")]
     pub rest_advertised_listener: Option<String>,
 
-    /// REST extensions to load, in order.
+    /// REST extensions of the JVM. Accepted for compatibility, without effect.
     #[config(key = "rest.extension.classes", default = "")]
     pub rest_extension_classes: Vec<String>,
 
-    /// Value of the Access-Control-Allow-Origin header; none if empty.
+    /// Value of the Access-Control-Allow-Origin header. Accepted for compatibility, without effect.
     #[config(key = "access.control.allow.origin", default = "")]
     pub access_control_allow_origin: String,
 
-    /// Methods for cross-origin requests; GET, POST and HEAD if empty.
+    /// Methods for cross-origin requests. Accepted for compatibility, without effect.
     #[config(key = "access.control.allow.methods", default = "")]
     pub access_control_allow_methods: String,
 
-    /// Headers added to REST answers: `[action] name:value` items, separated by commas.
+    /// Headers added to REST answers: `[action] name:value` items, separated by commas. Checked, and
+    /// without effect in this version.
     #[config(key = "response.http.headers.config", default = "",
         validator = Validator::custom(check_headers))]
     pub response_http_headers: String,
 
-    /// Whether REST clients must show a certificate.
+    /// Whether REST clients must show a certificate. Accepted for compatibility, without effect:
+    /// there is no https in this version.
     #[config(key = "ssl.client.auth", default = "none")]
     pub ssl_client_auth: ClientAuth,
 }
@@ -252,7 +262,8 @@ pub struct StandaloneConfig {
     #[config(flatten)]
     pub worker: WorkerConfig,
 
-    /// File in which the offsets of source connectors are kept.
+    /// File in which the offsets of source connectors are kept. Required, and unused: there are no
+    /// sources in this version.
     #[config(key = "offset.storage.file.filename", importance = high)]
     pub offset_storage_file: String,
 }

@@ -16,6 +16,11 @@ macro_rules! connectors {
             static PLUGINS: &[&api::ConnectorPlugin] = &[$(&$name::PLUGIN),+];
             PLUGINS
         }
+
+        /// The connectors with the names of their folders, for what goes through the folders.
+        pub fn folders() -> impl Iterator<Item = (&'static str, &'static api::ConnectorPlugin)> {
+            [$(stringify!($name)),+].into_iter().zip(plugins().iter().copied())
+        }
     };
 }
 

@@ -38,7 +38,7 @@ fn unknown(class: &str) -> String {
     let names =
         plugins().iter().flat_map(|p| std::iter::once(p.class).chain(p.aliases.iter().copied()));
     let nearest = config::suggest::nearest(class, names);
-    let guess = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+    let guess = nearest.map_or_else(|| ".".to_owned(), |name| format!("; did you mean {name}?"));
     format!("connector class {class} does not exist{guess} There are: {all}")
 }
 

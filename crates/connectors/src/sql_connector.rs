@@ -51,6 +51,14 @@ impl UrlKind {
     }
 }
 
+/// Options of servers that say nothing about a file.
+const WITHOUT_EFFECT_ON_FILES: [(&str, &str); 4] = [
+    ("connection.user", "Without effect: a file has no users."),
+    ("connection.password", "Without effect: a file has no users."),
+    ("connection.pooler", "Without effect: there is nothing between a task and the file."),
+    ("timestamp.column.type", "Without effect: new columns for timestamps hold text."),
+];
+
 /// A database that rows can be written to.
 pub(crate) struct SqlConnector {
     pub(crate) kind: UrlKind,
@@ -123,6 +131,13 @@ impl SinkConnector for SqlConnector {
         let ours = dialect.types == TypeDialect::Own;
         if let Some(key) = def.get_mut("connection.url").filter(|_| ours) {
             self.kind.addresses().clone_into(&mut key.documentation);
+        }
+        if ours && self.kind == UrlKind::Sqlite {
+            for (name, text) in WITHOUT_EFFECT_ON_FILES {
+                if let Some(key) = def.get_mut(name) {
+                    text.clone_into(&mut key.documentation);
+                }
+            }
         }
         def
     }

@@ -25,7 +25,8 @@ impl Plugins {
         }
         let all = (self.converters)();
         let nearest = config::suggest::nearest(class, all.iter().copied());
-        let guess = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let guess =
+            nearest.map_or_else(|| ".".to_owned(), |name| format!("; did you mean {name}?"));
         Err(format!("Class {class} could not be found{guess} Built in: {}", all.join(", ")))
     }
 }

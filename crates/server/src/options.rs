@@ -94,24 +94,34 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// Every page of `docs/reference` and the subject it is about.
-    const PAGES: [(&str, &str); 7] = [
-        ("worker.md", "worker"),
-        ("connector.md", "connector"),
-        ("postgres-sink.md", "postgres-sink"),
-        ("sqlite-sink.md", "sqlite-sink"),
-        ("json-converter.md", "JsonConverter"),
-        ("string-converter.md", "StringConverter"),
-        ("byte-array-converter.md", "ByteArrayConverter"),
-    ];
+    /// Every page of `docs/reference` and the subject it is about: its first alias for a plugin.
+    fn pages() -> Vec<(String, &'static str)> {
+        let connectors = connectors::plugins().iter().map(|plugin| plugin.aliases);
+        let converters = converters::plugins().iter().map(|plugin| plugin.aliases);
+        let plugins = connectors.chain(converters).map(|aliases| aliases[0]);
+        let subjects = ["worker", "connector"].into_iter().chain(plugins);
+        subjects.map(|subject| (format!("{}.md", dashed(subject)), subject)).collect()
+    }
+
+    /// `JsonConverter` as `json-converter`.
+    fn dashed(name: &str) -> String {
+        let mut out = String::new();
+        for c in name.chars() {
+            if c.is_ascii_uppercase() && !out.is_empty() {
+                out.push('-');
+            }
+            out.push(c.to_ascii_lowercase());
+        }
+        out
+    }
 
     #[test]
     fn the_reference_pages_are_fresh() {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
         let refresh = std::env::var_os("COPYCAT_REFRESH_DOCS").is_some();
-        for (file, subject) in PAGES {
+        for (file, subject) in pages() {
             let page = page(subject).unwrap();
-            let path = folder.join(file);
+            let path = folder.join(&file);
             if refresh {
                 std::fs::create_dir_all(&folder).unwrap();
                 std::fs::write(&path, &page).unwrap();
@@ -126,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_key_says_what_it_is_for() {
-        for (_, subject) in PAGES {
+        for (_, subject) in pages() {
             let page = page(subject).unwrap();
             assert!(!page.contains(")  \n\n"), "a key without text in {subject}");
         }

@@ -57,7 +57,11 @@ pub(super) fn server_error(error: &ServerError) -> DbError {
             )
         }),
         Class::Auth => error.hint.clone().or_else(|| {
-            Some("give the role what it lacks (GRANT), or change user or password".to_owned())
+            let hint = match error.code.as_str() {
+                "28P01" => "correct the user or the password: connection.user, connection.password",
+                _ => "give the role what it lacks (GRANT), or change user or password",
+            };
+            Some(hint.to_owned())
         }),
         _ => error.hint.clone(),
     };

@@ -73,7 +73,8 @@ pub(crate) fn run() -> Result<ExitCode> {
         println!("tidy: {} files, nothing to say", files.len());
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("tidy: {} findings; the rules are in CONTRIBUTING.md", findings.len());
+    let noun = if findings.len() == 1 { "finding" } else { "findings" };
+    eprintln!("tidy: {} {noun}; the rules are in CONTRIBUTING.md", findings.len());
     Ok(ExitCode::FAILURE)
 }
 
