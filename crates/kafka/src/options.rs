@@ -46,11 +46,8 @@ const PRODUCER_DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// Reconnect as the Java clients do: after an outage the first record flows within a second.
-const COMMON_DEFAULTS: &[(&str, &str)] = &[
-    ("reconnect.backoff.ms", "50"),
-    ("reconnect.backoff.max.ms", "1000"),
-    ("log.connection.close", "false"),
-];
+const COMMON_DEFAULTS: &[(&str, &str)] =
+    &[("reconnect.backoff.ms", "50"), ("reconnect.backoff.max.ms", "1000")];
 
 /// Other names of the same librdkafka setting.
 const ALIASES: &[(&str, &str)] = &[

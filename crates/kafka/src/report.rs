@@ -52,6 +52,7 @@ impl Reporter {
         let client = self.name.as_str();
         match (level, facility) {
             // The error callback tells the same, once and readably.
+            (Warning | Notice | Info, "FAIL") => self.connection_closed(message),
             (_, "FAIL" | "ERROR" | "FATAL") => {
                 tracing::debug!(target: "kafka", client, facility, "{message}");
             }
@@ -61,6 +62,17 @@ impl Reporter {
             (Warning, _) => tracing::warn!(target: "kafka", client, facility, "{message}"),
             (Notice | Info, _) => tracing::info!(target: "kafka", client, facility, "{message}"),
             (Debug, _) => tracing::debug!(target: "kafka", client, facility, "{message}"),
+        }
+    }
+
+    /// A connection that a broker has closed; of this there is a log line alone.
+    fn connection_closed(&self, message: &str) {
+        // "[thrd:NAME]: " comes before what an error's reason would be.
+        let reason = message.split_once("]: ").map_or(message, |(_, reason)| reason);
+        if is_everyday_close(reason) {
+            tracing::debug!(target: "kafka", client = self.name, "{message}");
+        } else {
+            self.push(self.classify(RDKafkaErrorCode::BrokerTransportFailure as i32, reason));
         }
     }
 
@@ -158,6 +170,13 @@ impl Reporter {
     }
 }
 
+/// Whether a connection in use was closed: brokers do that when it is idle or when they stop, and if
+/// they cannot be reached again, that is told by itself. A connection that is closed while it is set
+/// up is another matter: the broker was spoken to in the wrong way.
+fn is_everyday_close(reason: &str) -> bool {
+    reason.contains(" in state UP") && !reason.contains("security.protocol")
+}
+
 /// Splits "sasl_ssl://host:9092/bootstrap: Connect to ipv4#… failed: Connection refused (after 1ms
 /// in state CONNECT)" into address and cause. Unknown shapes come back whole.
 fn split_reason(reason: &str) -> (Option<&str>, &str) {
@@ -206,6 +225,21 @@ mod tests {
         r.error(&KafkaError::Global(Code::AllBrokersDown), "1/1 brokers are down");
         r.take();
         assert!(r.why_silent().to_string().ends_with("Connection refused"));
+    }
+
+    #[test]
+    fn only_connections_that_are_closed_at_once_are_complained_of() {
+        let r = Reporter::new("c".into(), None);
+        let closed = |how: &str| {
+            let line = format!("[thrd:h:1/1]: h:1/1: Disconnected{how}");
+            r.log(RDKafkaLogLevel::Info, "FAIL", &line);
+            r.take().len()
+        };
+        assert_eq!(closed(" (after 600000ms in state UP)"), 0);
+        assert_eq!(closed(": verify that security.protocol is right (after 9ms in state UP)"), 1);
+        assert_eq!(closed(": requesting ApiVersion (after 9ms in state APIVERSION_QUERY)"), 1);
+        let text = r.why_silent().to_string();
+        assert_eq!(text, "cannot reach kafka broker h:1: Disconnected: requesting ApiVersion");
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Cluster {
             if let Some(error) = told.find(|error| ends.contains(&error.kind())) {
                 return Err(kafka_error(error));
             }
-            let reason = self.admin.why_silent().to_string();
+            let reason = kafka_error(self.admin.why_silent()).report();
             if attempts == 1 {
                 tracing::warn!("waiting for kafka: {reason}");
             }

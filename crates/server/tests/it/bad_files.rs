@@ -150,6 +150,45 @@ fn unreachable_kafka_is_retried_and_named() {
     assert!(worker.logs().contains(&nobody), "{}", worker.logs());
 }
 
+/// The cause stays in the status, and is not replaced by "no broker answers".
+#[test]
+fn what_keeps_kafka_away_is_in_the_status() {
+    // Hangs up as a TLS port does when it is spoken to in plain text.
+    let rude = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let rude_address = rude.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || rude.incoming().for_each(drop));
+    let refused = format!("127.0.0.1:{}", free_port());
+    let plain = kafka::bootstrap();
+    for (address, protocol, cause) in [
+        (refused.as_str(), "PLAINTEXT", "Connection refused"),
+        ("no-such-host.invalid:9092", "PLAINTEXT", "Failed to resolve"),
+        (&rude_address, "PLAINTEXT", "Disconnected"),
+        (&plain, "SSL", "SSL handshake failed"),
+    ] {
+        let properties = [
+            ("connector.class", "postgres-sink"),
+            ("topics", "t"),
+            ("connection.url", "postgresql://127.0.0.1:1/db"),
+        ];
+        let setup = worker(address).worker("security.protocol", protocol);
+        let worker = setup.connector("c", &properties).start();
+        let told = || {
+            let told = wait_retrying(&worker, "c");
+            let reason = told["reason"].as_str().expect("a reason").to_owned();
+            (told["attempts"].as_u64().expect("a number"), reason)
+        };
+        let start = "cannot reach kafka broker";
+        let (first, reason) = eventually(Duration::from_secs(30), cause, || {
+            Some(told()).filter(|(_, reason)| reason.contains(cause))
+        });
+        assert!(reason.starts_with(start) && reason.contains(address), "{reason}");
+        let (_, later) = eventually(Duration::from_secs(30), "two more attempts", || {
+            Some(told()).filter(|(attempts, _)| *attempts >= first + 2)
+        });
+        assert!(later.starts_with(start) && later.contains(address), "{later}");
+    }
+}
+
 /// A broker that is spoken to in the wrong way hangs up: the hint names the setting.
 #[test]
 fn a_wrong_security_protocol_is_hinted_at() {
