@@ -47,7 +47,7 @@ pub(crate) fn not_created(
         let sql = catalog.create_table_sql(&guessed(new, wanted, sample));
         return match &new.name.schema {
             Some(schema) if catalog.lacks_schema(&new.name)? => config(
-                format!("schema {} does not exist, nor does table {shown}; {why}", schema),
+                format!("schema {schema} does not exist, nor does table {shown}; {why}"),
                 format!("create both, for example: CREATE SCHEMA {}; {sql}", plain_name(schema)),
             ),
             _ => config(

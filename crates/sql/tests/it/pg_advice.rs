@@ -85,7 +85,7 @@ fn a_missing_database_and_an_unwanted_primary_are_explained() {
     assert!(error.hint.unwrap().contains("CREATE DATABASE \"no_such_database\""));
     let mut ours = settings(&server);
     let glue = if server.url().contains('?') { '&' } else { '?' };
-    ours.url = config::Password::new(&format!("{}{glue}targetServerType=secondary", server.url()));
+    ours.url = config::Password::new(format!("{}{glue}targetServerType=secondary", server.url()));
     let error = failed(PostgresDatabase::new(ours).unwrap().connect());
     assert!(error.message.contains("takes writes"), "{error}");
     let hint = error.hint.unwrap();
