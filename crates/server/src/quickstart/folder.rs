@@ -62,14 +62,15 @@ impl Folder {
         name.to_string_lossy().into_owned()
     }
 
-    /// A Java properties file. It may hold a password, so only its owner can read it.
+    /// A Java properties file; each line of the title becomes a comment. It may hold a password, so
+    /// only its owner can read it.
     pub(super) fn properties(
         &self,
         name: &str,
         title: &str,
         properties: &[(&str, String)],
     ) -> Result<(), Failure> {
-        let mut text = format!("# {title}\n");
+        let mut text: String = title.lines().map(|line| format!("# {line}\n")).collect();
         for (key, value) in properties {
             text.push_str(&format!("{key}={}\n", escape(value)));
         }
@@ -127,13 +128,13 @@ mod tests {
     fn a_second_run_leaves_the_first_alone() {
         let parent = tempfile::tempdir().unwrap();
         let first = Folder::create_in(parent.path()).unwrap();
-        first.properties("a.properties", "A", &[("k", r" a\b".to_owned())]).unwrap();
+        first.properties("a.properties", "A\nB", &[("k", r" a\b".to_owned())]).unwrap();
         let second = Folder::create_in(parent.path()).unwrap();
         assert_eq!((first.shown(), second.shown()), (NAME.to_owned(), format!("{NAME}-2")));
         second.remove_all_but(&[]);
         assert!(!second.path().try_exists().unwrap());
         let text = fs::read_to_string(first.file("a.properties")).unwrap();
-        assert_eq!(text, "# A\nk=\\ a\\\\b\n");
+        assert_eq!(text, "# A\n# B\nk=\\ a\\\\b\n");
         first.remove_all_but(&["a.properties"]);
         assert_eq!(fs::read_dir(first.path()).unwrap().count(), 1);
     }

@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
 
-    /// Orders to produce; some of them are made to be refused
+    /// Orders to produce, at least 100; some of them are made to be refused
     #[arg(long, value_name = "N", default_value_t = 100_000,
         value_parser = clap::value_parser!(u64).range(RECORDS_MIN..=1_000_000_000))]
     records: u64,
@@ -242,6 +242,18 @@ fn run_name() -> String {
     format!("quickstart_{:06x}", hasher.finish() & 0xff_ffff)
 }
 
+const WORKER_TITLE: &str = "The worker of copycat quickstart";
+const FETCH_WAIT: &str = "consumer.fetch.max.wait.ms";
+
+/// What to change in the worker file of a run with the broker in this process.
+fn for_other_brokers() -> String {
+    format!(
+        "The broker of that run ended with it. For another one set bootstrap.servers and remove\n\
+         {} and {FETCH_WAIT}: they are for the broker in that process alone.",
+        runtime::SELF_ASSIGN
+    )
+}
+
 /// The two files that a user of `copycat standalone` writes.
 fn write_files(
     folder: &Folder,
@@ -263,9 +275,13 @@ fn write_files(
         // That broker knows no static members; without groups a restart is as quick as with them.
         worker.push((runtime::SELF_ASSIGN, "true".to_owned()));
         // Nor does it answer a waiting fetch when records come in.
-        worker.push(("consumer.fetch.max.wait.ms", "5".to_owned()));
+        worker.push((FETCH_WAIT, "5".to_owned()));
     }
-    folder.properties(WORKER_FILE, "The worker of copycat quickstart", &worker)?;
+    let title = match source.is_in_process() {
+        true => format!("{WORKER_TITLE}\n{}", for_other_brokers()),
+        false => WORKER_TITLE.to_owned(),
+    };
+    folder.properties(WORKER_FILE, &title, &worker)?;
     let class = match place {
         Place::Sqlite { .. } => "io.copycat.SqliteSinkConnector",
         Place::Postgres { .. } => "io.copycat.PostgresSinkConnector",

@@ -70,7 +70,7 @@ fn cut(reason: &str) -> String {
 }
 
 pub(super) fn what_next(screen: &mut Screen, quickstart: &Quickstart) {
-    let Quickstart { destination, source, folder, keep, .. } = quickstart;
+    let Quickstart { destination, source, folder, keep, own_file, .. } = quickstart;
     let tables = &destination.tables;
     let orders = format!("SELECT * FROM {} LIMIT 10", tables.orders);
     let letters =
@@ -82,19 +82,26 @@ pub(super) fn what_next(screen: &mut Screen, quickstart: &Quickstart) {
     } else {
         screen.say("the tables are removed now; with --keep they stay");
     }
+    let shown = folder.shown();
+    if *keep || *own_file {
+        screen.say(&format!("the folder {shown} may be deleted at any time"));
+    }
     if !keep {
         return;
     }
-    let shown = folder.shown();
     screen.say(&format!("\nthe worker's files are in {shown}: {WORKER_FILE}, {CONNECTOR_FILE}"));
     if source.is_in_process() {
-        screen.say("  its broker ends with this command; set bootstrap.servers to yours");
+        for line in super::for_other_brokers().lines() {
+            screen.say(&format!("  {line}"));
+        }
     } else {
         screen.say(&format!("  topic {} is left, too", source.topic()));
     }
+    let program = std::env::current_exe().unwrap_or_else(|_| "copycat".into());
     screen.say(&format!(
-        "  (cd {} && copycat standalone {WORKER_FILE} {CONNECTOR_FILE})",
-        shell_word(&shown)
+        "  (cd {} && {} standalone {WORKER_FILE} {CONNECTOR_FILE})",
+        shell_word(&shown),
+        shell_word(&program.to_string_lossy())
     ));
 }
 

@@ -10,9 +10,14 @@ const REDRAW: Duration = Duration::from_millis(40);
 /// How often a line about progress is printed where there is no terminal.
 const REPORT: Duration = Duration::from_secs(5);
 const BAR: u64 = 30;
+/// Columns of a terminal whose width is not told.
+const COLUMNS: usize = 80;
+/// Keeps a line that is too long after all from going on in the next one, and undoes that.
+const NO_WRAP: (&str, &str) = ("\x1b[?7l", "\x1b[?7h");
 
 pub(super) struct Screen {
     live: bool,
+    columns: usize,
     /// A live line is on the screen.
     drawn: bool,
     last: Instant,
@@ -20,7 +25,13 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn new() -> Screen {
-        Screen { live: stdout().is_terminal(), drawn: false, last: Instant::now() }
+        let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+        Screen {
+            live: stdout().is_terminal(),
+            columns: told.filter(|columns| *columns > 0).unwrap_or(COLUMNS),
+            drawn: false,
+            last: Instant::now(),
+        }
     }
 
     /// A line that stays.
@@ -45,8 +56,10 @@ impl Screen {
                 percent(done, total),
                 number(done)
             );
+            let line = fitted(&line, self.columns);
+            let (start, end) = NO_WRAP;
             let mut out = stdout().lock();
-            let _ = write!(out, "{clear}{line}").and_then(|()| out.flush());
+            let _ = write!(out, "{clear}{start}{line}{end}").and_then(|()| out.flush());
             self.drawn = true;
         } else {
             self.say(&format!("  {} of {} orders, {rate} a second", number(done), number(total)));
@@ -63,6 +76,11 @@ impl Screen {
         let mut out = stdout().lock();
         let _ = write!(out, "{clear}").and_then(|()| out.flush());
     }
+}
+
+/// The start of a line of ASCII that leaves the last column free.
+fn fitted(line: &str, columns: usize) -> &str {
+    line.get(..columns.saturating_sub(1)).unwrap_or(line)
 }
 
 fn percent(done: u64, total: u64) -> u64 {
@@ -117,6 +135,14 @@ mod tests {
         assert_eq!(rate(0, Duration::ZERO), "0");
         assert_eq!(duration(Duration::from_millis(87)), "87 ms");
         assert_eq!(duration(Duration::from_millis(1234)), "1.2 s");
+    }
+
+    #[test]
+    fn a_line_is_shorter_than_the_screen_is_wide() {
+        assert_eq!(fitted("abcdef", 4), "abc");
+        assert_eq!(fitted("abcdef", 7), "abcdef");
+        assert_eq!(fitted("abcdef", 80), "abcdef");
+        assert_eq!(fitted("abcdef", 1), "");
     }
 
     #[test]
