@@ -7,7 +7,7 @@ use testkit::{
 };
 
 /// Tolerates everything, and has letters sent to a topic.
-fn properties<'a>(topic: &'a str) -> Vec<(&'a str, &'a str)> {
+fn properties(topic: &str) -> Vec<(&str, &str)> {
     vec![
         ("errors.tolerance", "all"),
         ("errors.tolerance.max.ratio", "1"),
