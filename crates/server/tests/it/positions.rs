@@ -164,3 +164,37 @@ fn a_position_that_is_set_by_hand_is_followed_while_running() {
     assert_eq!(route.stored(), 70);
     wait_running(&worker, route.name());
 }
+
+/// The ways of docs/operating.md: while the connector is stopped, a row is set to an offset, or to
+/// none. Then the group's offset counts, but not as long as it is our own mirror.
+#[test]
+fn positions_are_set_while_the_connector_is_stopped() {
+    let route = Route::new("set-stopped", 1);
+    route.produce(0, 50);
+    let worker = route.worker(&[]).start();
+    route.expect_exactly(&route.each(50));
+    let path = format!("/connectors/{}", route.name());
+    let around = |change: &dyn Fn()| {
+        assert_eq!(worker.put(&format!("{path}/stop"), None).status, 204);
+        route.wait_for_no_members();
+        change();
+        assert_eq!(worker.put(&format!("{path}/resume"), None).status, 202);
+    };
+    let set = |offset: &str| {
+        let set = format!("UPDATE copycat_offsets SET next_offset = {offset}, epoch = epoch + 1");
+        route.database.execute(&set);
+    };
+    let stored = |rows: u64| {
+        eventually(PATIENCE, "read again", || (route.stored() >= rows).then_some(()));
+        route.wait_for_no_lag();
+        assert_eq!(route.stored(), rows);
+    };
+    around(&|| set("0"));
+    stored(100);
+    around(&|| set("NULL"));
+    let trace = wait_failed(&worker, route.name());
+    assert!(trace.contains("--delete-offsets") && trace.contains("--to-current"), "{trace}");
+    around(&|| commit_group_offsets(&route.bootstrap, &route.group(), &route.topic, &[(0, 45)]));
+    stored(105);
+    wait_running(&worker, route.name());
+}
