@@ -405,7 +405,7 @@ mod tests {
             base.clone().doc("d"),
             base.clone().parameter("p", "1"),
             base.clone().field("b", field(Type::Int32)),
-            base.clone().default(Value::Struct(vec![Value::Int(1)])),
+            base.default(Value::Struct(vec![Value::Int(1)])),
         ] {
             assert_ne!(other.build().unwrap(), same);
         }

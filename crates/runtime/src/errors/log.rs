@@ -1,5 +1,5 @@
 //! The error log: one line a rejected record where `errors.log.enable` asks for it, else one line a
-//! batch. Record contents appear only with `errors.log.include.messages`.
+//! batch. Record contents never appear, coordinates only with `errors.log.include.messages`.
 
 use data::{RawBatch, Reject, TimestampType};
 

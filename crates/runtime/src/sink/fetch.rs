@@ -228,7 +228,8 @@ impl Fetch {
                 "the log of {tp} ends before our position {position}: records were lost in Kafka, or \
                  the topic was created anew"
             ))
-            .hint("stop the connector and set its offsets to where it shall go on"));
+            .hint("stop the connector, set its row in copycat_offsets (next_offset to where it shall go on, \
+                 epoch = epoch + 1), and resume it"));
         }
         tracing::warn!(partition = %tp, from = position, to = reset,
             "gap: these offsets are not in the log any more and were never read");
