@@ -287,3 +287,41 @@ fn the_breaker_stops_a_task_whose_records_all_fail() {
     assert_eq!(route.stored(), 0);
     assert!(route.dead_letters() < 1_000, "{}", route.dead_letters());
 }
+
+/// Each record counts once however often it was tried: a share below the limit never trips the
+/// breaker, whatever the order of the records, and one above it does even where the database finds
+/// the bad rows one by one.
+#[test]
+fn the_breaker_counts_records_not_attempts() {
+    let run = |name: &str, bad: &dyn Fn(u64) -> bool, records: u64| {
+        let route = Route::new(name, 1);
+        route.database.execute(TABLE);
+        produce(&route.bootstrap, &route.topic, (0..records).map(|n| poisoned(n, bad(n))));
+        let setup = crate::harness::worker(&route.bootstrap);
+        let more = [("errors.tolerance", "all")];
+        let worker = setup.connector(route.name(), &properties(&route, &more)).start();
+        (route, worker)
+    };
+    let tolerated: [(&str, &dyn Fn(u64) -> bool, u64, u64); 4] = [
+        ("breaker-late", &|n| n >= 1_000, 1_014, 14),
+        ("breaker-early", &|n| n < 20, 100, 20),
+        ("breaker-few", &|_| true, 50, 50),
+        ("breaker-45", &|n| n % 20 < 9, 1_000, 450),
+    ];
+    for (name, bad, records, failed) in tolerated {
+        let (route, worker) = run(name, bad, records);
+        route.wait_for_no_lag();
+        assert_eq!((route.stored(), route.dead_letters()), (records - failed, failed), "{name}");
+        wait_running(&worker, route.name());
+    }
+    let (route, worker) = run("breaker-60", &|n| n % 5 < 3, 2_000);
+    let trace = wait_failed(&worker, route.name());
+    assert!(trace.contains("the definition must be wrong"), "{trace}");
+    assert!(route.stored() > 0 && route.dead_letters() < 600, "{}", route.dead_letters());
+}
+
+/// A record whose `n` only the database can refuse, where it is bad.
+fn poisoned(n: u64, bad: bool) -> Record {
+    let n = if bad { json!("not a number") } else { json!(n) };
+    Record::value(json!({ "part": 0, "n": n, "note": "x", "price": 1, "ok": true }).to_string())
+}
