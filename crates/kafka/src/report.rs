@@ -95,16 +95,27 @@ impl Reporter {
         if code == SSL && reason.contains("Disconnected") {
             error = error.with_kind(ErrorKind::Unreachable);
         }
+        let certificate = Certificate::at_fault(reason);
+        if certificate.is_some() {
+            error = error.with_kind(ErrorKind::Authentication);
+        }
         match error.kind() {
             ErrorKind::Unreachable | ErrorKind::Authentication | ErrorKind::TimedOut => {
                 let (address, cause) = split_reason(reason);
                 let address = address.unwrap_or(&self.bootstrap);
                 let what = match error.kind() {
+                    _ if certificate.is_some() => "cannot reach kafka broker",
                     ErrorKind::Authentication if code != SSL => "kafka broker refuses the login",
                     _ => "cannot reach kafka broker",
                 };
                 let kind = error.kind();
-                Error::from_code(code, &format!("{what} {address}"), Some(cause)).with_kind(kind)
+                let cause = certificate.map_or(cause.into(), |at_fault| at_fault.explain(cause));
+                let told = Error::from_code(code, &format!("{what} {address}"), Some(&cause));
+                let told = told.with_kind(kind);
+                match certificate {
+                    Some(at_fault) => told.with_hint(at_fault.hint()),
+                    None => told,
+                }
             }
             _ => error,
         }
@@ -175,6 +186,56 @@ impl Reporter {
 /// up is another matter: the broker was spoken to in the wrong way.
 fn is_everyday_close(reason: &str) -> bool {
     reason.contains(" in state UP") && !reason.contains("security.protocol")
+}
+
+/// Whose certificate the other side does not accept. Waiting does not help in either case.
+#[derive(Clone, Copy)]
+enum Certificate {
+    Brokers,
+    Ours,
+}
+
+impl Certificate {
+    fn at_fault(reason: &str) -> Option<Certificate> {
+        /// TLS alerts that a broker answers a client's certificate with, or its lack.
+        const ALERTS: [&str; 8] = ["42", "43", "44", "45", "46", "48", "49", "116"];
+        if reason.contains("certificate verify failed") {
+            return Some(Certificate::Brokers);
+        }
+        // With TLS 1.3 it comes after the handshake, and looks like a broken connection.
+        let (_, alert) = reason.split_once("SSL alert number ")?;
+        let number = alert.split(|c: char| !c.is_ascii_digit()).next()?;
+        ALERTS.contains(&number).then_some(Certificate::Ours)
+    }
+
+    /// The library's words, with its advice (its own names of settings) replaced.
+    fn explain(self, cause: &str) -> String {
+        let end = match self {
+            Certificate::Brokers => {
+                "the broker's certificate is signed by nobody in the trust store, has expired, or \
+                 names another host"
+            }
+            Certificate::Ours => {
+                "the broker wants a client's certificate and got none, or one that it does not trust"
+            }
+        };
+        let cause = cause.split_once(": broker certificate").map_or(cause, |(cause, _)| cause);
+        format!("{cause}: {end}")
+    }
+
+    fn hint(self) -> &'static str {
+        match self {
+            Certificate::Brokers => {
+                "set ssl.truststore.location to a store with the certificate of the broker's \
+                 authority, and connect by a name that the broker's certificate has \
+                 (ssl.endpoint.identification.algorithm with an empty value accepts any name)"
+            }
+            Certificate::Ours => {
+                "set ssl.keystore.location to a store with a key and a certificate that the broker \
+                 trusts"
+            }
+        }
+    }
 }
 
 /// Splits "sasl_ssl://host:9092/bootstrap: Connect to ipv4#… failed: Connection refused (after 1ms
@@ -257,6 +318,32 @@ mod tests {
         for error in [closed, wrong] {
             let text = error.to_string();
             assert!(text.starts_with("cannot reach kafka broker h:1: SSL handshake"), "{text}");
+        }
+    }
+
+    /// As Apache Kafka 4 refuses a client without a certificate: TLS 1.3 knows of it after the
+    /// handshake, so that it comes as a transport failure.
+    #[test]
+    fn a_certificate_that_is_not_accepted_is_no_outage() {
+        let r = Reporter::new("c".into(), None);
+        let alert = "ssl://h:1/1: Receive failed: error:0A000412:SSL routines::sslv3 alert bad \
+                     certificate: SSL alert number 42 (after 3ms in state APIVERSION_QUERY)";
+        let verify = "ssl://h:1/1: SSL handshake failed: error:0A000086:SSL routines::certificate \
+                      verify failed: broker certificate could not be verified, verify that \
+                      ssl.ca.location is correctly configured (after 5ms in state SSL_HANDSHAKE)";
+        let internal = "ssl://h:1/1: Receive failed: x: SSL alert number 80";
+        for (code, reason, kind, key) in [
+            (Code::BrokerTransportFailure, alert, ErrorKind::Authentication, "ssl.keystore."),
+            (Code::SSL, verify, ErrorKind::Authentication, "ssl.truststore."),
+            (Code::BrokerTransportFailure, internal, ErrorKind::Unreachable, "bootstrap.servers"),
+        ] {
+            r.error(&KafkaError::Global(code), reason);
+            let error = r.take().pop_front().unwrap();
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.hint().unwrap().contains(key), "{error:?}");
+            let text = error.to_string();
+            assert!(text.starts_with("cannot reach kafka broker h:1: "), "{text}");
+            assert!(!text.contains("ssl.ca.location") && !text.contains("(after"), "{text}");
         }
     }
 

@@ -14,5 +14,6 @@ mod poison;
 mod positions;
 mod quickstart;
 mod reports;
+mod security;
 mod tables;
 mod topics;

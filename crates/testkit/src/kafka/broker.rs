@@ -18,6 +18,9 @@ use crate::{
 
 const CONFIG: &str = include_str!("../../../../scripts/kafka/server.properties");
 
+/// The controller's listener in that file.
+const CONTROLLER: &str = "CONTROLLER://127.0.0.1:@CONTROLLER_PORT@";
+
 /// After a kill the controller takes the broker back only when its old session has run out: 9 s by
 /// default.
 const QUICK_RETURN: [(&str, &str); 2] =
@@ -44,9 +47,23 @@ impl Broker {
 
     /// Starts one with more broker settings, which win over the usual ones.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_listening(settings, &[], &[])
+    }
+
+    /// Starts one with listeners beside the plain one, by name and port, and with more arguments for
+    /// the tool that formats its storage.
+    pub(super) fn start_listening(
+        settings: &[(&str, &str)],
+        listeners: &[(&str, u16)],
+        format: &[&str],
+    ) -> Self {
         let dir = tempfile::Builder::new().prefix("copycat-kafka-").tempdir().expect("a folder");
         let port = free_port();
+        let more: String =
+            listeners.iter().map(|(name, port)| format!(",{name}://127.0.0.1:{port}")).collect();
         let mut config = CONFIG
+            // The controller's is the last of both lists of listeners.
+            .replace(CONTROLLER, &format!("{CONTROLLER}{more}"))
             .replace("@PORT@", &port.to_string())
             .replace("@CONTROLLER_PORT@", &free_port().to_string())
             .replace("@DIR@", &dir.path().display().to_string());
@@ -55,7 +72,7 @@ impl Broker {
         }
         fs::write(dir.path().join("server.properties"), config).expect("the folder is writable");
         let mut broker = Self { dir, port, process: None };
-        broker.format();
+        broker.format(format);
         broker.launch();
         broker
     }
@@ -124,7 +141,7 @@ impl Broker {
         self.dir.path().join("server.properties")
     }
 
-    fn format(&self) {
+    fn format(&self, more: &[&str]) {
         // Any 16 bytes in URL-safe base64 will do; clusters are told apart by it.
         let id: String = format!("{}aaaaaaaaaaaaaaaaaaaaaa", crate::unique("T"))
             .chars()
@@ -134,7 +151,7 @@ impl Broker {
             .collect();
         let mut command = self.java();
         command.args(["kafka.tools.StorageTool", "format", "--standalone", "-t", &id, "-c"]);
-        let status = command.arg(self.config()).status().expect("java runs");
+        let status = command.arg(self.config()).args(more).status().expect("java runs");
         assert!(status.success(), "formatting the broker's storage failed:\n{}", self.log_tail());
     }
 

@@ -7,12 +7,14 @@ mod broker;
 mod consume;
 mod group;
 mod produce;
+mod secured;
 mod topic;
 
 pub use broker::Broker;
 pub use consume::{Read, read, read_with};
 pub use group::{Group, commit_group_offsets, group, group_offsets};
 pub use produce::{Producer, Record, produce};
+pub use secured::{PLAIN_PASSWORD, SCRAM_PASSWORD, STORE_PASSWORD, Secured, USER, tls_file};
 pub use topic::{
     add_partitions, create_topic, create_topic_with, delete_topic, end_offsets, partition_count,
     topic, topic_exists,
