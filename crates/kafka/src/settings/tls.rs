@@ -162,7 +162,7 @@ fn identity(draft: &mut Draft) {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             set_identity(draft, (LOCATION, &text), (LOCATION, &text));
         }
-        Form::Pkcs12 => pkcs12_identity(draft, &path),
+        Form::Pkcs12 => pkcs12_identity(draft, &path, &bytes),
         _ => draft.fail(
             LOCATION,
             format!(
@@ -190,7 +190,7 @@ fn set_identity(draft: &mut Draft, key: (&str, &str), chain: (&str, &str)) {
     }
 }
 
-fn pkcs12_identity(draft: &mut Draft, path: &str) {
+fn pkcs12_identity(draft: &mut Draft, path: &str, bytes: &[u8]) {
     let Some(password) = draft.filled("ssl.keystore.password").map(str::to_owned) else {
         let text = "must be set when ssl.keystore.location is a PKCS12 store";
         return draft.fail("ssl.keystore.password", text);
@@ -198,6 +198,12 @@ fn pkcs12_identity(draft: &mut Draft, path: &str) {
     if draft.filled("ssl.key.password").is_some_and(|key| key != password) {
         let text = "must be the same as ssl.keystore.password: a PKCS12 store has one password";
         return draft.fail("ssl.key.password", text);
+    }
+    // OpenSSL reads more forms than are read here; where a password is seen to be wrong, that is said
+    // with the setting's name, before a client is made.
+    if stores::read_pkcs12(bytes, Some(&password)).is_err_and(|e| e == stores::WRONG_PASSWORD) {
+        let text = format!("{path}: {}", stores::WRONG_PASSWORD);
+        return draft.fail("ssl.keystore.password", text);
     }
     draft.set("ssl.keystore.location", path);
     draft.set("ssl.keystore.password", password);

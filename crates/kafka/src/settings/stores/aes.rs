@@ -9,12 +9,15 @@ struct Tables {
     inverse: [u8; 256],
 }
 
+/// What is said when the deciphered bytes make no sense.
+pub(in crate::settings) const WRONG_PASSWORD: &str =
+    "keystore password was incorrect, or the file is damaged";
+
 /// Decrypts and takes the padding off.
 ///
 /// # Errors
 /// The key's length is not one of AES, or the padding is wrong: another password, or damage.
 pub(super) fn decrypt_cbc(key: &[u8], iv: &[u8], data: &[u8]) -> Result<Vec<u8>, String> {
-    const WRONG: &str = "keystore password was incorrect, or the file is damaged";
     let tables = tables();
     let mut before: [u8; BLOCK] =
         iv.try_into().map_err(|_| "the initialisation vector is not 16 bytes long".to_owned())?;
@@ -22,7 +25,7 @@ pub(super) fn decrypt_cbc(key: &[u8], iv: &[u8], data: &[u8]) -> Result<Vec<u8>,
         return Err(format!("a key of {} bytes is not one of AES", key.len()));
     }
     if data.is_empty() || !data.len().is_multiple_of(BLOCK) {
-        return Err(WRONG.to_owned());
+        return Err(WRONG_PASSWORD.to_owned());
     }
     let round_keys = expand(key, &tables);
     let mut plain = Vec::with_capacity(data.len());
@@ -37,10 +40,10 @@ pub(super) fn decrypt_cbc(key: &[u8], iv: &[u8], data: &[u8]) -> Result<Vec<u8>,
     }
     let padding = plain.last().copied().map_or(0, usize::from);
     let length = plain.len().checked_sub(padding).filter(|_| (1..=BLOCK).contains(&padding));
-    let length = length.ok_or_else(|| WRONG.to_owned())?;
+    let length = length.ok_or_else(|| WRONG_PASSWORD.to_owned())?;
     let (_, tail) = plain.split_at(length);
     if tail.iter().any(|byte| usize::from(*byte) != padding) {
-        return Err(WRONG.to_owned());
+        return Err(WRONG_PASSWORD.to_owned());
     }
     plain.truncate(length);
     Ok(plain)

@@ -9,6 +9,7 @@ mod digest;
 mod jks;
 mod pkcs12;
 
+pub(super) use aes::WRONG_PASSWORD;
 pub(super) use jks::read as read_jks;
 pub(super) use pkcs12::read as read_pkcs12;
 

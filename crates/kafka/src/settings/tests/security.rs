@@ -139,6 +139,9 @@ fn identities_are_handed_over() {
     assert_eq!(value(&settings, "ssl.keystore.location"), Some(store("key.p12").as_str()));
     let text = identity("key.p12", &[]).unwrap_err();
     assert!(text.starts_with("ssl.keystore.password: must be set"), "{text}");
+    let text = identity("key.p12", &[("ssl.keystore.password", "wrong-one")]).unwrap_err();
+    assert!(text.starts_with("ssl.keystore.password: "), "{text}");
+    assert!(text.contains("password was incorrect") && !text.contains("wrong-one"), "{text}");
 }
 
 #[test]
