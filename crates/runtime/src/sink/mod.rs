@@ -150,7 +150,8 @@ impl Threads {
     ) -> Result<(), Error> {
         let settings = &self.settings;
         self.shared.status.update(|status| status.state = State::Running);
-        let cluster = Arc::new(Cluster::new(&settings.admin, settings.topic_ids)?);
+        // The cluster that records come from: asked with the consumer's own settings.
+        let cluster = Arc::new(Cluster::new(&settings.consumer, settings.topic_ids)?);
         let Some(cluster_id) = cluster.wait_for_id(&self.shared.status, &self.stop)? else {
             return Ok(());
         };

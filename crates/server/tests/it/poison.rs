@@ -293,7 +293,7 @@ fn the_breaker_stops_a_task_whose_records_all_fail() {
 /// the bad rows one by one.
 #[test]
 fn the_breaker_counts_records_not_attempts() {
-    let run = |name: &str, bad: &dyn Fn(u64) -> bool, records: u64| {
+    let run = |name: &str, bad: fn(u64) -> bool, records: u64| {
         let route = Route::new(name, 1);
         route.database.execute(TABLE);
         produce(&route.bootstrap, &route.topic, (0..records).map(|n| poisoned(n, bad(n))));
@@ -302,19 +302,16 @@ fn the_breaker_counts_records_not_attempts() {
         let worker = setup.connector(route.name(), &properties(&route, &more)).start();
         (route, worker)
     };
-    let tolerated: [(&str, &dyn Fn(u64) -> bool, u64, u64); 4] = [
-        ("breaker-late", &|n| n >= 1_000, 1_014, 14),
-        ("breaker-early", &|n| n < 20, 100, 20),
-        ("breaker-few", &|_| true, 50, 50),
-        ("breaker-45", &|n| n % 20 < 9, 1_000, 450),
-    ];
-    for (name, bad, records, failed) in tolerated {
-        let (route, worker) = run(name, bad, records);
+    let is_bad: [fn(u64) -> bool; 4] = [|n| n >= 1_000, |n| n < 20, |_| true, |n| n % 20 < 9];
+    let tolerated =
+        [("late", 1_014, 14), ("early", 100, 20), ("few", 50, 50), ("45-percent", 1_000, 450)];
+    for ((name, records, failed), bad) in tolerated.into_iter().zip(is_bad) {
+        let (route, worker) = run(&format!("breaker-{name}"), bad, records);
         route.wait_for_no_lag();
         assert_eq!((route.stored(), route.dead_letters()), (records - failed, failed), "{name}");
         wait_running(&worker, route.name());
     }
-    let (route, worker) = run("breaker-60", &|n| n % 5 < 3, 2_000);
+    let (route, worker) = run("breaker-60-percent", |n| n % 5 < 3, 2_000);
     let trace = wait_failed(&worker, route.name());
     assert!(trace.contains("the definition must be wrong"), "{trace}");
     assert!(route.stored() > 0 && route.dead_letters() < 600, "{}", route.dead_letters());

@@ -84,8 +84,6 @@ fn bad(broker: &Secured) -> Vec<(&'static str, Settings, Vec<String>)> {
         words.iter().chain([&at]).map(|word| (*word).to_owned()).collect()
     };
     vec![
-        // The client that asks for the cluster's id is refused first.
-        ("admin-wrong", plain(WRONG_PASSWORD), refused(&broker.sasl_ssl)),
         ("plain-wrong", plain(WRONG_PASSWORD), refused(&broker.sasl_ssl)),
         ("scram-512-wrong", scram("512", WRONG_PASSWORD), refused(&broker.sasl_ssl)),
         (
@@ -125,8 +123,8 @@ fn javas_security_settings_against_a_real_broker() {
         store("truststore", "trust.jks", "JKS"),
     ];
     for (key, value) in common.concat() {
-        // Tasks' clients do not inherit the worker's own settings, so users write them twice.
-        setup = setup.worker(key, &value).worker(&format!("consumer.{key}"), &value);
+        // A sink task asks everything with its consumer's settings; the worker's own are not needed.
+        setup = setup.worker(&format!("consumer.{key}"), &value);
     }
     let mut routes = Vec::new();
     for (name, settings) in good(&broker) {
@@ -139,12 +137,7 @@ fn javas_security_settings_against_a_real_broker() {
     }
     let bad = bad(&broker);
     for (name, settings, _) in &bad {
-        let mut own = overrides(settings);
-        if *name == "admin-wrong" {
-            let admin =
-                |(key, value): &(&str, String)| (format!("admin.override.{key}"), value.clone());
-            own.extend(settings.iter().map(admin));
-        }
+        let own = overrides(settings);
         let own: Vec<_> = own.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         setup = setup.connector(name, &routes[0].1.properties(&own));
     }
