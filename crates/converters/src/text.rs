@@ -108,26 +108,12 @@ pub(crate) fn write_date(ms: i64, out: &mut Vec<u8>) {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let (days, ms) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = data::civil_date(days);
     let weekday = WEEKDAYS.get(days.rem_euclid(7) as usize).unwrap_or(&"");
     let month = MONTHS.get(month as usize - 1).unwrap_or(&"");
     let s = ms / 1000;
     let (h, m, s) = (s / 3600, s / 60 % 60, s % 60);
     put(out, format_args!("{weekday} {month} {day:02} {h:02}:{m:02}:{s:02} UTC {year:04}"));
-}
-
-/// Year, month and day of a day number, proleptic Gregorian, with the year beginning in March
-/// while counting.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days.saturating_add(719_468);
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
 #[cfg(test)]

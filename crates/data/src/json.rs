@@ -3,6 +3,7 @@
 //! Decimals keep their digits, bytes become base64, dates and times ISO 8601 text. This is not
 //! Connect's JsonConverter form, which writes logical types as their base numbers.
 
+use crate::calendar::civil_date;
 use crate::cell::Cell;
 use crate::decimal::decimal_to_text;
 use crate::rows::Rows;
@@ -108,18 +109,8 @@ fn write_instant(ms: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"Z\"");
 }
 
-/// Proleptic Gregorian date of a day number, by the usual shift of the year to 1 March.
 fn write_date(days: i64, out: &mut Vec<u8>) {
-    let days = days.saturating_add(719_468);
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = civil_date(days);
     put(out, format_args!("{year:04}-{month:02}-{day:02}"));
 }
 

@@ -12,6 +12,7 @@
 
 mod arena;
 mod batch;
+mod calendar;
 mod cell;
 mod decimal;
 mod json;
@@ -24,6 +25,7 @@ mod value;
 
 pub use arena::{Arena, ArenaPool};
 pub use batch::{Batch, Mask, Reject, Stage};
+pub use calendar::civil_date;
 pub use cell::{Cell, Span, Width};
 pub use decimal::{decimal_from_text, decimal_to_text};
 pub use json::{write_json, write_json_string};

@@ -15,17 +15,7 @@ pub(super) fn write_date(days: i64, out: &mut Vec<u8>) -> bool {
     if !(DAY_FIRST..=DAY_LAST).contains(&days) {
         return false;
     }
-    // Proleptic Gregorian, with years that begin on 1 March.
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = data::civil_date(days);
     let (y1, y2) = (pair(year / 100), pair(year % 100));
     let (m, d) = (pair(month), pair(day));
     out.extend_from_slice(&[y1[0], y1[1], y2[0], y2[1], b'-', m[0], m[1], b'-', d[0], d[1]]);

@@ -9,6 +9,7 @@
 use super::convert::{BAD_DATETIME, Val, no_form};
 use super::target::Target;
 use super::{Context, Encoded, Fault};
+use data::civil_date;
 
 const DAY_MS: i64 = 86_400_000;
 const DAY_US: i64 = DAY_MS * 1000;
@@ -219,7 +220,7 @@ fn write_interval(ms: i64, out: &mut Vec<u8>) {
 
 /// ISO 8601, as in JSON: for columns of text.
 pub(super) fn write_iso_date(days: i64, out: &mut Vec<u8>) -> Encoded {
-    let (year, month, day) = civil(checked_days(days)?);
+    let (year, month, day) = civil_date(checked_days(days)?);
     write_year(year, out);
     write_month_and_day(month, day, out);
     Ok(())
@@ -252,7 +253,7 @@ pub(super) fn write_iso_instant(ms: i64, out: &mut Vec<u8>) -> Encoded {
 /// Appends `yyyy-mm-dd`; true if the year is one before Christ, which the caller has to add.
 #[inline]
 fn write_date(days: i64, out: &mut Vec<u8>) -> bool {
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_date(days);
     // There is no year 0: the one before 1 AD is 1 BC.
     write_year(if year > 0 { year } else { 1 - year }, out);
     write_month_and_day(month, day, out);
@@ -273,21 +274,6 @@ fn write_month_and_day(month: i64, day: i64, out: &mut Vec<u8>) {
     two(month, out);
     out.push(b'-');
     two(day, out);
-}
-
-/// Year, month and day of a day number, by the usual shift of the year to 1 March.
-#[inline]
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
 /// `hh:mm:ss`, and `.mmm` where it is not zero.
