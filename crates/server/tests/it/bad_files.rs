@@ -170,7 +170,7 @@ fn what_keeps_kafka_away_is_in_the_status() {
             ("topics", "t"),
             ("connection.url", "postgresql://127.0.0.1:1/db"),
         ];
-        let setup = worker(address).worker("security.protocol", protocol);
+        let setup = worker(address).worker("consumer.security.protocol", protocol);
         let worker = setup.connector("c", &properties).start();
         let told = || {
             let told = wait_retrying(&worker, "c");
@@ -193,10 +193,11 @@ fn what_keeps_kafka_away_is_in_the_status() {
 #[test]
 fn a_wrong_security_protocol_is_hinted_at() {
     let route = Route::new("protocol", 1);
-    let setup = route.worker(&[]).worker("security.protocol", "SASL_PLAINTEXT");
+    let setup = route.worker(&[]).worker("consumer.security.protocol", "SASL_PLAINTEXT");
     let jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required \
                 username=\"u\" password=\"secret-word\";";
-    let worker = setup.worker("sasl.mechanism", "PLAIN").worker("sasl.jaas.config", jaas).start();
+    let setup = setup.worker("consumer.sasl.mechanism", "PLAIN");
+    let worker = setup.worker("consumer.sasl.jaas.config", jaas).start();
     eventually(Duration::from_secs(30), "the trouble is told", || {
         let task = crate::harness::task(&worker, route.name());
         let text = task.to_string();
