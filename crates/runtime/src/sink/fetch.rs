@@ -106,10 +106,10 @@ impl Fetch {
         while self.stop.mode().is_none() && self.shared.is_delivering() {
             if self.settings.self_assign && !self.self_assigned {
                 self.self_assigned = self.assign_all()?;
-            } else if self.settings.self_assign {
-                self.reseat_manually()?;
             } else {
-                self.follow_topics()?;
+                if !self.settings.self_assign {
+                    self.follow_topics()?;
+                }
                 self.take_seats()?;
             }
             self.mirror_positions();
@@ -311,10 +311,6 @@ impl Fetch {
             partitions.into_iter().zip(starts).filter_map(|(tp, at)| Some((tp, at?))).collect();
         self.consumer.assign_manually(&seats).map_err(kafka_error)?;
         Ok(true)
-    }
-
-    fn reseat_manually(&mut self) -> Result<(), Error> {
-        self.take_seats()
     }
 
     fn mirror_positions(&mut self) {

@@ -23,6 +23,8 @@ pub(crate) struct Stored {
     pub(crate) applied: Vec<(i32, i64)>,
     pub(crate) rejected: Vec<(i32, i64)>,
     pub(crate) failures: VecDeque<Failure>,
+    /// The most batches that a task has held at once.
+    pub(crate) held_max: usize,
     pub(crate) opens: usize,
     pub(crate) closes: Vec<(i32, bool)>,
 }
@@ -90,6 +92,9 @@ impl SinkTask for MemorySink {
 
     fn put(&mut self, batches: Vec<Batch>, context: &mut dyn SinkContext) -> Result<()> {
         self.accepted.extend(batches);
+        let mut store = self.store.lock().unwrap();
+        store.held_max = store.held_max.max(self.accepted.len());
+        drop(store);
         self.settle(context)
     }
 

@@ -164,6 +164,19 @@ fn a_destination_that_is_down_is_retried_and_the_status_says_so() {
     stop(&handle);
 }
 
+/// An outage may last: what arrives meanwhile waits in Kafka, not in the task.
+#[test]
+fn no_batches_are_taken_while_something_is_retried() {
+    let mut bench = Bench::new();
+    bench.produce(200);
+    bench.store.lock().unwrap().failures.extend([Failure::Retriable; 12]);
+    let handle = bench.start(|settings| settings.batch_rows_max = 5);
+    bench.wait_for_all();
+    let held = bench.store.lock().unwrap().held_max;
+    assert!(held <= PARTITIONS, "{held} batches were held, one a partition is accepted at a time");
+    stop(&handle);
+}
+
 #[test]
 fn after_fencing_positions_are_asked_again_and_nothing_is_doubled() {
     let mut bench = Bench::new();
