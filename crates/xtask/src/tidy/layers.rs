@@ -9,12 +9,13 @@ use serde_json::Value;
 use super::Finding;
 
 /// Each crate with the crates of ours that it may use outside its tests, lowest first.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("data", &[]),
     ("config-derive", &[]),
     ("config", &["data", "config-derive"]),
     ("api", &["data", "config"]),
     ("converters", &["data", "config", "api"]),
+    ("transforms", &["data", "config", "api"]),
     ("sql", &["data", "config", "api"]),
     ("connectors", &["data", "config", "api", "sql"]),
     ("kafka", &["data", "config"]),
@@ -22,8 +23,9 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("herder", &["data", "config", "api", "kafka", "runtime"]),
     ("rest", &["data", "config", "api", "runtime", "herder"]),
     ("server", SERVER),
+    ("golden", &["data", "config", "api", "converters", "transforms"]),
     ("testkit", &[]),
-    ("xtask", &["sql", "testkit"]),
+    ("xtask", XTASK),
 ];
 
 /// The binary wires everything together.
@@ -32,6 +34,7 @@ const SERVER: &[&str] = &[
     "config",
     "api",
     "converters",
+    "transforms",
     "sql",
     "connectors",
     "kafka",
@@ -39,6 +42,10 @@ const SERVER: &[&str] = &[
     "herder",
     "rest",
 ];
+
+/// The benchmarks and checks of what the other crates offer.
+const XTASK: &[&str] =
+    &["data", "config", "api", "converters", "transforms", "sql", "golden", "testkit"];
 
 /// Crates of others that only some of ours may use.
 const RESERVED: [(&str, &[&str]); 4] = [

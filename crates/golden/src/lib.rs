@@ -1,0 +1,1 @@
+//! Recorded answers of Kafka Connect, and the same questions asked of Copycat's crates.

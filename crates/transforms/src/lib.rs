@@ -1,0 +1,1 @@
+//! The single-message transforms and predicates that are built in.
