@@ -1,5 +1,8 @@
 //! Days since 1970-01-01 as dates of the proleptic Gregorian calendar.
 
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
+
 /// Year, month and day of a day number; the year may be zero or negative. By the usual shift of the
 /// year to 1 March, which puts the leap day at its end.
 #[inline]

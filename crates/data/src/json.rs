@@ -3,7 +3,7 @@
 //! Decimals keep their digits, bytes become base64, dates and times ISO 8601 text. This is not
 //! Connect's JsonConverter form, which writes logical types as their base numbers.
 
-use crate::calendar::civil_date;
+use crate::calendar::{DAY_MS, civil_date};
 use crate::cell::Cell;
 use crate::decimal::decimal_to_text;
 use crate::rows::Rows;
@@ -83,7 +83,6 @@ fn write_map(rows: &Rows, schema: Option<&Schema>, cells: &[Cell], out: &mut Vec
 }
 
 fn write_int(schema: Option<&Schema>, value: i64, out: &mut Vec<u8>) {
-    const DAY_MS: i64 = 86_400_000;
     match schema.map(Schema::logical) {
         Some(Logical::Date) => {
             out.push(b'"');
@@ -101,7 +100,6 @@ fn write_int(schema: Option<&Schema>, value: i64, out: &mut Vec<u8>) {
 }
 
 fn write_instant(ms: i64, out: &mut Vec<u8>) {
-    const DAY_MS: i64 = 86_400_000;
     out.push(b'"');
     write_date(ms.div_euclid(DAY_MS), out);
     out.push(b'T');
@@ -177,11 +175,14 @@ mod tests {
             .build()
             .unwrap();
         let mut rows = Rows::default();
-        let cell = rows.put_value(&Value::Struct(vec![
-            Value::Decimal { unscaled: vec![0x04, 0xe2], scale: 2 },
-            Value::Int(-1),
-            Value::Bytes(vec![1, 2]),
-        ]));
+        let cell = rows.put_value(
+            Some(&schema),
+            &Value::fields(vec![
+                Value::Decimal { unscaled: vec![0x04, 0xe2], scale: 2 },
+                Value::Instant(-1),
+                Value::Bytes(vec![1, 2]),
+            ]),
+        );
         let mut out = Vec::new();
         write_json(&rows, Some(&schema), cell, &mut out);
         let text = String::from_utf8(out).unwrap();
@@ -191,10 +192,13 @@ mod tests {
     #[test]
     fn schemaless_maps_and_odd_floats() {
         let mut rows = Rows::default();
-        let cell = rows.put_value(&Value::Map(vec![
-            (Value::Text("a\"\u{1}".to_owned()), Value::Float(f64::NAN)),
-            (Value::Int(7), Value::List(vec![Value::Null, Value::Bool(true)])),
-        ]));
+        let cell = rows.put_value(
+            None,
+            &Value::Map(vec![
+                (Value::Text("a\"\u{1}".to_owned()), Value::Float(f64::NAN)),
+                (Value::int(7), Value::List(vec![Value::Null, Value::Bool(true)])),
+            ]),
+        );
         let mut out = Vec::new();
         write_json(&rows, None, cell, &mut out);
         let text = String::from_utf8(out).unwrap();

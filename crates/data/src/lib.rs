@@ -16,6 +16,8 @@ mod calendar;
 mod cell;
 mod decimal;
 mod json;
+mod json_cells;
+mod owned;
 mod partition;
 mod raw;
 mod roots;
@@ -25,7 +27,7 @@ mod value;
 
 pub use arena::{Arena, ArenaPool};
 pub use batch::{Batch, Mask, Reject, Stage};
-pub use calendar::civil_date;
+pub use calendar::{DAY_MS, civil_date};
 pub use cell::{Cell, Span, Width};
 pub use decimal::{decimal_from_text, decimal_to_text};
 pub use json::{write_json, write_json_string};
@@ -36,4 +38,4 @@ pub use rows::{Heap, Rows, Run};
 pub use schema::{
     DATE, DECIMAL, Field, Logical, Schema, SchemaBuilder, SchemaError, TIME, TIMESTAMP, Type,
 };
-pub use value::Value;
+pub use value::{Struct, Value};

@@ -4,10 +4,9 @@
 //! that a converter did not have to change stay in the fetched bytes: a cell's span points there.
 
 use crate::arena::Arena;
-use crate::cell::{Cell, Span, Width};
+use crate::cell::{Cell, Span};
 use crate::roots::Roots;
 use crate::schema::Schema;
-use crate::value::Value;
 use std::sync::Arc;
 
 /// The bytes that spans of a row set point into: the fetched ones, shared, and the set's own.
@@ -179,29 +178,54 @@ impl Rows {
         self.cells.truncate(mark);
     }
 
-    /// Copies an owned value (a schema's default) into this set.
-    pub fn put_value(&mut self, value: &Value) -> Cell {
-        match value {
-            Value::Null => Cell::Null,
-            Value::Bool(v) => Cell::Bool(*v),
-            Value::Int(v) => Cell::Int(*v, Width::W64),
-            Value::Float(v) => Cell::Float(*v),
-            Value::Text(v) => Cell::Text(self.heap.put(v.as_bytes())),
-            Value::Bytes(v) => Cell::Bytes(self.heap.put(v)),
-            Value::Decimal { unscaled, scale } => {
-                Cell::Decimal { unscaled: self.heap.put(unscaled), scale: *scale }
+    /// Copies a value of another set into this one, everything in it included. Bytes that both sets
+    /// share, the fetched ones, are not copied.
+    pub fn adopt(&mut self, from: &Rows, cell: Cell) -> Cell {
+        match cell {
+            Cell::Number(span) => Cell::Number(self.adopt_bytes(from, span)),
+            Cell::Text(span) => Cell::Text(self.adopt_bytes(from, span)),
+            Cell::Bytes(span) => Cell::Bytes(self.adopt_bytes(from, span)),
+            Cell::Json(span) => Cell::Json(self.adopt_bytes(from, span)),
+            Cell::Decimal { unscaled, scale } => {
+                Cell::Decimal { unscaled: self.adopt_bytes(from, unscaled), scale }
             }
-            Value::List(items) => Cell::List(self.put_values(items.iter())),
-            Value::Struct(items) => Cell::Struct(self.put_values(items.iter())),
-            Value::Map(entries) => {
-                Cell::Map(self.put_values(entries.iter().flat_map(|(k, v)| [k, v])))
-            }
+            Cell::List(span) => Cell::List(self.adopt_cells(from, span)),
+            Cell::Map(span) => Cell::Map(self.adopt_cells(from, span)),
+            Cell::Struct(span) => Cell::Struct(self.adopt_cells(from, span)),
+            Cell::Null
+            | Cell::Bool(_)
+            | Cell::Int(..)
+            | Cell::Float(_)
+            | Cell::Float32(_)
+            | Cell::Instant(_) => cell,
         }
     }
 
-    fn put_values<'a>(&mut self, values: impl Iterator<Item = &'a Value>) -> Span {
-        let cells: Vec<Cell> = values.map(|value| self.put_value(value)).collect();
-        self.alloc_from(&cells)
+    fn adopt_bytes(&mut self, from: &Rows, span: Span) -> Span {
+        if span.own_start().is_none() && Arc::ptr_eq(&self.heap.raw, &from.heap.raw) {
+            return span;
+        }
+        self.heap.put(from.bytes(span))
+    }
+
+    fn adopt_cells(&mut self, from: &Rows, span: Span) -> Span {
+        let place = self.alloc(span.len as usize);
+        for (index, cell) in from.cells(span).iter().enumerate() {
+            let cell = self.adopt(from, *cell);
+            self.set(place, index, cell);
+        }
+        place
+    }
+
+    /// Takes every row's schema and root out, to give as many back with [`Rows::set_roots`]: until
+    /// then the set has cells, and no rows.
+    pub fn take_roots(&mut self) -> Roots {
+        std::mem::take(&mut self.roots)
+    }
+
+    /// Gives the set its rows, new or as they were taken out.
+    pub fn set_roots(&mut self, roots: Roots) {
+        self.roots = roots;
     }
 }
 
@@ -223,5 +247,27 @@ mod tests {
         assert_eq!(rows.text(own), "world");
         assert_eq!(rows.text(Span { start: 4, len: 9 }), "", "out of bounds reads as empty");
         assert!(rows.schema(1).is_some() && rows.schema(2).is_none());
+    }
+
+    #[test]
+    fn an_adopted_value_reads_the_same_and_shares_fetched_bytes() {
+        let raw: Arc<Arena> = Arc::new(b"hello".to_vec().into());
+        let mut from = Rows::over(raw.clone());
+        let own = from.heap.put(b"own");
+        let fetched = Span { start: 0, len: 5 };
+        let inner = from.alloc_from(&[Cell::Text(own), Cell::Text(fetched), Cell::int(1)]);
+        let list = from.alloc_from(&[Cell::List(inner)]);
+        let mut near = Rows::over(raw);
+        near.alloc(7);
+        let mut far = Rows::default();
+        for rows in [&mut near, &mut far] {
+            let Cell::List(outer) = rows.adopt(&from, Cell::List(list)) else { panic!() };
+            let [Cell::List(inner)] = rows.cells(outer) else { panic!() };
+            let [Cell::Text(a), Cell::Text(b), Cell::Int(1, _)] = rows.cells(*inner) else {
+                panic!()
+            };
+            assert_eq!((rows.text(*a), rows.text(*b)), ("own", "hello"));
+        }
+        assert_eq!(near.adopt(&from, Cell::Text(fetched)), Cell::Text(fetched));
     }
 }

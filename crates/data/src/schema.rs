@@ -306,7 +306,7 @@ impl SchemaBuilder {
     }
 
     pub fn default(mut self, value: Value) -> Self {
-        self.schema.default = Some(value);
+        self.schema.default = Some(value.without_schemas());
         self
     }
 
@@ -405,7 +405,7 @@ mod tests {
             base.clone().doc("d"),
             base.clone().parameter("p", "1"),
             base.clone().field("b", field(Type::Int32)),
-            base.default(Value::Struct(vec![Value::Int(1)])),
+            base.default(Value::fields(vec![Value::int(1)])),
         ] {
             assert_ne!(other.build().unwrap(), same);
         }

@@ -1,11 +1,24 @@
-//! Owned values: the twin of [`crate::Cell`] for schema defaults and other control data.
+//! Owned values: what a Connect object is, class included, without a row set around it.
+//!
+//! Schema defaults, literals of configurations and other control data are values; records are
+//! [`Cell`](crate::Cell)s. [`Rows::put_value`](crate::Rows::put_value) and
+//! [`Rows::value`](crate::Rows::value) go from one to the other.
+//!
+//! Invariant: a value says its class itself. A date, a time and a timestamp are all
+//! [`Value::Instant`], as they are all one class in Connect, while a cell under their schemas is
+//! the integer of the encoding.
 
-/// A value that owns its parts. Reading it follows the same rules as a cell of the same variant.
+use crate::cell::Width;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// A value that owns its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Null,
     Bool(bool),
-    Int(i64),
+    Int(i64, Width),
+    Float32(f32),
     Float(f64),
     Text(String),
     Bytes(Vec<u8>),
@@ -14,7 +27,53 @@ pub enum Value {
         unscaled: Vec<u8>,
         scale: i32,
     },
+    /// An integer of any size, big-endian two's complement. No schema has this class.
+    BigInteger(Vec<u8>),
+    /// Milliseconds since the epoch, UTC: the class of dates, times and timestamps.
+    Instant(i64),
     List(Vec<Value>),
     Map(Vec<(Value, Value)>),
-    Struct(Vec<Value>),
+    Struct(Struct),
+}
+
+/// The fields of a struct, in the order of its schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Struct {
+    /// `None`: the schema beside the value, as in a schema's default.
+    pub schema: Option<Arc<Schema>>,
+    pub values: Vec<Value>,
+}
+
+impl Value {
+    /// An integer of 64 bits.
+    pub fn int(value: i64) -> Value {
+        Value::Int(value, Width::W64)
+    }
+
+    /// A struct of the schema beside it.
+    pub fn fields(values: Vec<Value>) -> Value {
+        Value::Struct(Struct { schema: None, values })
+    }
+
+    /// The same value where the schema beside it says what every struct in it is, as in a schema's
+    /// default: two ways to say one thing would make equal schemas unequal.
+    pub(crate) fn without_schemas(self) -> Value {
+        match self {
+            Value::Struct(Struct { values, .. }) => {
+                Value::fields(values.into_iter().map(Value::without_schemas).collect())
+            }
+            Value::List(items) => {
+                Value::List(items.into_iter().map(Value::without_schemas).collect())
+            }
+            Value::Map(entries) => {
+                let bare = |(k, v): (Value, Value)| (k.without_schemas(), v.without_schemas());
+                Value::Map(entries.into_iter().map(bare).collect())
+            }
+            other => other,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
 }

@@ -173,16 +173,16 @@ fn batch(tp: &TopicPartition, schema: &Arc<Schema>, first: usize, size: usize) -
     let mut batch = Batch::new(Arc::new(raw.finish((first + size) as i64)));
     for i in first..first + size {
         let currency = ["EUR", "USD", "GBP", "JPY", "CHF"].get(i % 5).copied().unwrap_or("EUR");
-        let value = Value::Struct(vec![
-            Value::Int(i as i64),
+        let value = Value::fields(vec![
+            Value::int(i as i64),
             Value::Text(format!("cust{:08}", i * 7919 % 100_000_000)),
             Value::Float((i * 37 % 1_000_000) as f64 / 100.0),
             Value::Text(currency.to_owned()),
-            Value::Int(1_700_000_000_000 + i as i64 * 1000 + (i % 1000) as i64),
+            Value::int(1_700_000_000_000 + i as i64 * 1000 + (i % 1000) as i64),
             Value::Text(format!("g1-{:032x}-note", (i as u128).wrapping_mul(0x9e37_79b9_7f4a))),
             Value::Bool(i.is_multiple_of(3)),
         ]);
-        let cell = batch.values.put_value(&value);
+        let cell = batch.values.put_value(None, &value);
         batch.values.push(Some(schema), cell);
     }
     batch

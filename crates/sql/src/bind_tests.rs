@@ -117,7 +117,7 @@ fn structs(schema: &Arc<Schema>, rows: &[Value]) -> Batch {
     let mut batch = Batch::new(Arc::new(raw.finish(rows.len() as i64)));
     for row in rows {
         batch.keys.push(None, Cell::Null);
-        let root = batch.values.put_value(row);
+        let root = batch.values.put_value(None, row);
         batch.values.push(Some(schema), root);
     }
     batch
@@ -167,7 +167,7 @@ fn plans_are_made_once() {
     let mut ids = Vec::new();
     for _ in 0..3 {
         // Each batch comes with a schema of its own, equal to the others.
-        let row = Value::Struct(vec![Value::Text("1".to_owned()), Value::Null]);
+        let row = Value::fields(vec![Value::Text("1".to_owned()), Value::Null]);
         let batch = structs(&text_schema(&["a", "b"]), &[row]);
         let bound = bind(&mut binder, &mut memory, &batch).unwrap();
         ids.extend(bound.writes.iter().map(|w| w.plan.id));
@@ -178,7 +178,7 @@ fn plans_are_made_once() {
 
 #[test]
 fn a_missing_column_is_looked_for_again_and_then_added_or_told() {
-    let row = Value::Struct(vec![Value::Null, Value::Null]);
+    let row = Value::fields(vec![Value::Null, Value::Null]);
     let batch = structs(&text_schema(&["a", "b"]), &[row]);
     let mut memory = Memory::with("t", &["a"]);
     let mut strict = binder(&[]);
@@ -200,7 +200,7 @@ fn a_missing_column_is_looked_for_again_and_then_added_or_told() {
 
 #[test]
 fn a_missing_table_is_created_or_its_statement_told() {
-    let batch = structs(&text_schema(&["a"]), &[Value::Struct(vec![Value::Null])]);
+    let batch = structs(&text_schema(&["a"]), &[Value::fields(vec![Value::Null])]);
     let mut memory = Memory::default();
     let error = bind(&mut binder(&[]), &mut memory, &batch).unwrap_err();
     assert_eq!(error.kind, DbErrorKind::Config);
@@ -234,9 +234,9 @@ fn a_key_that_is_null_is_told_for_its_row() {
     let schema = text_schema(&["id", "v"]);
     let text = |t: &str| Value::Text(t.to_owned());
     let rows = [
-        Value::Struct(vec![text("b"), text("1")]),
-        Value::Struct(vec![Value::Null, text("2")]),
-        Value::Struct(vec![text("a"), text("3")]),
+        Value::fields(vec![text("b"), text("1")]),
+        Value::fields(vec![Value::Null, text("2")]),
+        Value::fields(vec![text("a"), text("3")]),
     ];
     let bound = bind(&mut upserts, &mut memory, &structs(&schema, &rows)).unwrap();
     let [write] = bound.writes.as_slice() else { panic!("{bound:?}") };
@@ -266,9 +266,9 @@ fn events(rows: &[(&str, Option<i64>)]) -> Batch {
         .field("after", Arc::new(row))
         .field("source", text);
     let text = |t: &str| Value::Text(t.to_owned());
-    let after = |id: &Option<i64>| id.map_or(Value::Null, |id| Value::Struct(vec![Value::Int(id)]));
+    let after = |id: &Option<i64>| id.map_or(Value::Null, |id| Value::fields(vec![Value::int(id)]));
     let values: Vec<_> =
-        rows.iter().map(|(op, id)| Value::Struct(vec![text(op), after(id), text("s")])).collect();
+        rows.iter().map(|(op, id)| Value::fields(vec![text(op), after(id), text("s")])).collect();
     structs(&Arc::new(schema.build().unwrap()), &values)
 }
 
@@ -312,10 +312,10 @@ fn debezium_placeholders_are_no_values() {
     let text = |text: &str| Value::Text(text.to_owned());
     let absent = || text("__debezium_unavailable_value");
     let rows = [
-        Value::Struct(vec![text("1"), text("x"), text("large")]),
-        Value::Struct(vec![text("2"), text("x"), absent()]),
-        Value::Struct(vec![text("3"), absent(), absent()]),
-        Value::Struct(vec![absent(), text("x"), text("y")]),
+        Value::fields(vec![text("1"), text("x"), text("large")]),
+        Value::fields(vec![text("2"), text("x"), absent()]),
+        Value::fields(vec![text("3"), absent(), absent()]),
+        Value::fields(vec![absent(), text("x"), text("y")]),
     ];
     let batch = structs(&text_schema(&["id", "a", "doc"]), &rows);
     for (which, expect) in [("named", &[(1, 1), (2, 1), (3, 2)][..]), ("off", &[(3, 4)])] {
@@ -330,7 +330,7 @@ fn debezium_placeholders_are_no_values() {
             assert_eq!(found, expect, "{which}");
         }
     }
-    let only = structs(&text_schema(&["a"]), &[Value::Struct(vec![absent()])]);
+    let only = structs(&text_schema(&["a"]), &[Value::fields(vec![absent()])]);
     let bound = bind(&mut binder(&[]), &mut memory, &only).unwrap();
     assert!(bound.rejects[0].reject.message.contains("placeholders"), "{bound:?}");
 }

@@ -290,15 +290,15 @@ mod tests {
     }
 
     fn event(op: &str, after: Option<&str>) -> Value {
-        let row = |v: &str| Value::Struct(vec![Value::Text(v.to_owned())]);
+        let row = |v: &str| Value::fields(vec![Value::Text(v.to_owned())]);
         let after = after.map_or(Value::Null, row);
-        Value::Struct(vec![row("old"), after, Value::Text("s".into()), Value::Text(op.into())])
+        Value::fields(vec![row("old"), after, Value::Text("s".into()), Value::Text(op.into())])
     }
 
     fn structs(schema: &Arc<Schema>, events: &[Value]) -> Batch {
         let mut batch = batch(events.len());
         for event in events {
-            let root = batch.values.put_value(event);
+            let root = batch.values.put_value(None, event);
             batch.values.push(Some(schema), root);
         }
         batch

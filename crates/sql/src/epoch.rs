@@ -76,9 +76,9 @@ mod tests {
         assert_eq!(listed(Some(&plain(Type::Int32)), unit), Some(plain(Type::Int32)));
         let timestamp = Arc::new(SchemaBuilder::timestamp().build().unwrap());
         assert_eq!(listed(Some(&timestamp), unit), Some(timestamp));
-        let number = SchemaBuilder::new(Type::Int64).optional().default(Value::Int(5));
+        let number = SchemaBuilder::new(Type::Int64).optional().default(Value::int(5));
         let schema = listed(Some(&Arc::new(number.build().unwrap())), unit).unwrap();
-        assert!(schema.is_optional() && schema.default() == Some(&Value::Int(5)));
+        assert!(schema.is_optional() && schema.default() == Some(&Value::int(5)));
         assert_eq!(
             unit_of(&listed(None, EpochUnit::Microseconds).unwrap()).unwrap().to_string(),
             "microseconds"

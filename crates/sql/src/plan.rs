@@ -461,7 +461,8 @@ impl Planner {
                 target: *target,
                 source: wanted.source.clone(),
                 schema: wanted.schema.clone(),
-                null_default: default.map(|value| defaults.put_value(value)),
+                null_default: default
+                    .map(|value| defaults.put_value(wanted.schema.as_deref(), value)),
             }
         });
         let plan_columns = plan_columns.collect();

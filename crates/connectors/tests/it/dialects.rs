@@ -18,7 +18,7 @@ fn orders() -> Arc<Schema> {
 
 fn order(id: i64) -> (Value, Value) {
     let note = Value::Text(format!("n{id}"));
-    (Value::Null, Value::Struct(vec![Value::Int(id), note, Value::Int(7)]))
+    (Value::Null, Value::fields(vec![Value::int(id), note, Value::int(7)]))
 }
 
 fn columns(db: &postgres::Database, table: &str) -> Vec<String> {

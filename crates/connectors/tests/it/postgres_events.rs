@@ -52,12 +52,12 @@ fn envelope() -> Arc<Schema> {
 /// A key and an event about the row with it.
 fn event(op: &str, id: i64, note: Option<&str>) -> (Value, Value) {
     let text = |t: &str| Value::Text(t.to_owned());
-    let row = |note: &str| Value::Struct(vec![Value::Int(id), text(note)]);
+    let row = |note: &str| Value::fields(vec![Value::int(id), text(note)]);
     let before = if matches!(op, "u" | "d") { row("before") } else { Value::Null };
-    let source = Value::Struct(vec![text("shop"), text("public"), text("Orders")]);
+    let source = Value::fields(vec![text("shop"), text("public"), text("Orders")]);
     let after = note.map_or(Value::Null, row);
-    let key = Value::Struct(vec![Value::Int(id)]);
-    (key, Value::Struct(vec![before, after, source, text(op), Value::Int(1000)]))
+    let key = Value::fields(vec![Value::int(id)]);
+    (key, Value::fields(vec![before, after, source, text(op), Value::int(1000)]))
 }
 
 fn events(from: i64, records: &[(Value, Value)]) -> Batch {
@@ -65,7 +65,7 @@ fn events(from: i64, records: &[(Value, Value)]) -> Batch {
 }
 
 fn tombstone(id: i64) -> (Value, Value) {
-    (Value::Struct(vec![Value::Int(id)]), Value::Null)
+    (Value::fields(vec![Value::int(id)]), Value::Null)
 }
 
 fn ignored(rig: &Rig, part: &str) -> u64 {
@@ -311,7 +311,7 @@ fn times() -> Arc<Schema> {
 
 fn time(id: i64, at: i64, seen: &str) -> (Value, Value) {
     let seen = Value::Text(seen.to_owned());
-    (Value::Null, Value::Struct(vec![Value::Int(id), Value::Int(at), seen]))
+    (Value::Null, Value::fields(vec![Value::int(id), Value::int(at), seen]))
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn listed_fields_are_points_in_time() {
     ];
     let mut rig = Rig::new(&db.jdbc_url(), &props, Tolerance::None);
     rig.open(&["made"]);
-    let null = (Value::Null, Value::Struct(vec![Value::Int(3), Value::Null, Value::Null]));
+    let null = (Value::Null, Value::fields(vec![Value::int(3), Value::Null, Value::Null]));
     let words = "2024-03-01 00:00:00";
     let records = [time(1, MICROS, &MICROS.to_string()), time(2, -1, words), null];
     rig.store(vec![typed("made", 0, None, &times(), &records)]);

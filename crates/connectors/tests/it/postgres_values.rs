@@ -23,7 +23,7 @@ fn text() -> SchemaBuilder {
 }
 
 fn record(fields: Vec<Value>) -> (Value, Value) {
-    (Value::Null, Value::Struct(fields))
+    (Value::Null, Value::fields(fields))
 }
 
 fn string(value: &str) -> Value {
@@ -53,7 +53,7 @@ fn b059_text_goes_into_columns_of_any_type() {
             "12.50",
             "{1,2,NULL}",
         ];
-        let id = std::iter::once(Value::Int(round as i64));
+        let id = std::iter::once(Value::int(round as i64));
         let one = record(id.chain(texts.map(string)).collect());
         rig.store(vec![typed("t", from, None, &values, &[one])]);
     }
@@ -77,8 +77,8 @@ fn b059_text_goes_into_columns_of_any_type() {
 fn b063_null_is_null_unless_asked_otherwise() {
     let db = postgres::database();
     db.execute("CREATE TABLE t (id int, qty int)");
-    let values = schema(&[("id", int()), ("qty", int().optional().default(Value::Int(5)))]);
-    let one = [record(vec![Value::Int(1), Value::Null])];
+    let values = schema(&[("id", int()), ("qty", int().optional().default(Value::int(5)))]);
+    let one = [record(vec![Value::int(1), Value::Null])];
     let mut rig = Rig::new(&db.url(), &[], Tolerance::None);
     rig.open(&["t"]);
     rig.store(vec![typed("t", 0, None, &values, &one)]);
@@ -104,9 +104,9 @@ fn b065_nested_values_go_into_json_columns() {
     let tag = arc(SchemaBuilder::structure().field("k", arc(text())));
     let values = schema(&[("id", int()), ("addr", addr), ("tags", SchemaBuilder::array(tag))]);
     let one = record(vec![
-        Value::Int(1),
-        Value::Struct(vec![string("X"), Value::Struct(vec![Value::Float(1.5)])]),
-        Value::List(vec![Value::Struct(vec![string("a")])]),
+        Value::int(1),
+        Value::fields(vec![string("X"), Value::fields(vec![Value::Float(1.5)])]),
+        Value::List(vec![Value::fields(vec![string("a")])]),
     ]);
     let mut rig = Rig::new(&db.url(), &[], Tolerance::None);
     rig.open(&["t"]);
@@ -121,7 +121,7 @@ fn b065_nested_values_go_into_json_columns() {
 fn b068_dots_and_case_in_topic_names() {
     let db = postgres::database();
     let values = schema(&[("id", int())]);
-    let one = || [record(vec![Value::Int(1)])];
+    let one = || [record(vec![Value::int(1)])];
     let base = [("auto.create", "true")];
     let mut rig = Rig::new(&db.url(), &base, Tolerance::None);
     rig.open(&["server1.public.Orders"]);
@@ -157,10 +157,10 @@ fn tables_are_created_and_extended() {
     let mut rig = Rig::new(&db.url(), &props, Tolerance::None);
     rig.open(&["t"]);
     let first = schema(&[("name", text()), ("at", SchemaBuilder::timestamp().optional())]);
-    let one = (Value::Int(1), Value::Struct(vec![string("a"), Value::Int(0)]));
+    let one = (Value::int(1), Value::fields(vec![string("a"), Value::int(0)]));
     rig.store(vec![typed("t", 0, Some(&keys), &first, &[one])]);
     let second = schema(&[("name", text()), ("qty", int())]);
-    let two = (Value::Int(1), Value::Struct(vec![string("b"), Value::Int(7)]));
+    let two = (Value::int(1), Value::fields(vec![string("b"), Value::int(7)]));
     rig.store(vec![typed("t", 1, Some(&keys), &second, &[two])]);
     let columns = db.query(
         "SELECT column_name, data_type, is_nullable FROM information_schema.columns \
@@ -185,7 +185,7 @@ fn a_foreign_class_creates_its_own_types() {
     let mut rig = Rig::new(&db.jdbc_url(), &props, Tolerance::None);
     rig.open(&["t"]);
     let values = schema(&[("at", SchemaBuilder::timestamp())]);
-    rig.store(vec![typed("t", 0, None, &values, &[record(vec![Value::Int(0)])])]);
+    rig.store(vec![typed("t", 0, None, &values, &[record(vec![Value::int(0)])])]);
     let kind = db.value("SELECT data_type FROM information_schema.columns WHERE table_name = 't'");
     assert_eq!(kind.as_deref(), Some("timestamp without time zone"));
 }
@@ -198,15 +198,15 @@ fn a_field_without_a_column_is_an_error_of_its_records() {
     let more = schema(&[("id", int()), ("extra", text())]);
     let mut rig = Rig::new(&db.url(), &[], Tolerance::All);
     rig.open(&["t"]);
-    rig.store(vec![typed("t", 0, None, &more, &[record(vec![Value::Int(1), string("x")])])]);
-    rig.store(vec![typed("t", 1, None, &known, &[record(vec![Value::Int(2)])])]);
+    rig.store(vec![typed("t", 0, None, &more, &[record(vec![Value::int(1), string("x")])])]);
+    rig.store(vec![typed("t", 1, None, &known, &[record(vec![Value::int(2)])])]);
     assert_eq!(texts(&db.query("SELECT id FROM t")), [["2"]]);
     let [reject] = rig.told.rejects.as_slice() else { panic!("{:?}", rig.told.rejects) };
     for part in ["no column for field extra", "ALTER TABLE", "ADD COLUMN \"extra\" text"] {
         assert!(reject.message.contains(part), "{part}: {}", reject.message);
     }
     db.execute("ALTER TABLE t ADD extra text");
-    rig.store(vec![typed("t", 2, None, &more, &[record(vec![Value::Int(3), string("x")])])]);
+    rig.store(vec![typed("t", 2, None, &more, &[record(vec![Value::int(3), string("x")])])]);
     assert_eq!(db.value("SELECT extra FROM t WHERE id = 3").as_deref(), Some("x"));
 }
 

@@ -172,9 +172,9 @@ pub(crate) fn typed(
     }
     let mut batch = Batch::new(Arc::new(raw.finish(from + records.len() as i64)));
     for (key, value) in records {
-        let cell = batch.keys.put_value(key);
+        let cell = batch.keys.put_value(None, key);
         batch.keys.push(keys, cell);
-        let cell = batch.values.put_value(value);
+        let cell = batch.values.put_value(None, value);
         batch.values.push(Some(values), cell);
     }
     batch

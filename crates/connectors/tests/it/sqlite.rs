@@ -133,7 +133,7 @@ fn tables_are_created_from_a_foreign_configuration() {
         .field("id", Arc::new(Schema::new(Type::Int32)))
         .build()
         .expect("a schema");
-    let one = [(Value::Null, Value::Struct(vec![Value::Int(1)]))];
+    let one = [(Value::Null, Value::fields(vec![Value::int(1)]))];
     rig.store(vec![crate::rig::typed("shop.orders", 0, None, &Arc::new(values), &one)]);
     assert_eq!(file.value("SELECT cast(count(*) AS text) FROM shop_orders"), "1");
 }

@@ -178,7 +178,7 @@ impl Reader<'_> {
     fn null(&mut self, plan: &Plan) -> Result<Cell, Fault> {
         let schema = &plan.schema;
         match schema.default() {
-            Some(default) if self.replace_null => Ok(self.rows.put_value(default)),
+            Some(default) if self.replace_null => Ok(self.rows.put_value(Some(schema), default)),
             _ if schema.is_optional() => Ok(Cell::Null),
             _ => {
                 let kind = schema.kind().name();
@@ -189,8 +189,9 @@ impl Reader<'_> {
 
     /// A member that is not there: its default even where explicit nulls are kept.
     fn absent(&mut self, plan: &Plan) -> Result<Cell, Fault> {
-        match plan.schema.default() {
-            Some(default) => Ok(self.rows.put_value(default)),
+        let schema = &plan.schema;
+        match schema.default() {
+            Some(default) => Ok(self.rows.put_value(Some(schema), default)),
             None => self.null(plan),
         }
     }

@@ -10,7 +10,7 @@ use super::plan::{LEVELS_MAX, Plan, too_deep};
 use super::read::{Reader, Scratch, raw};
 use super::scan::{Kind, Scanner};
 use super::strings::{Text, unescape};
-use data::{Cell, Rows, Schema, SchemaBuilder, Type, Value};
+use data::{Rows, Schema, SchemaBuilder, Type, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -142,37 +142,7 @@ fn default_value(schema: &Arc<Schema>, node: Node<'_>, levels: usize) -> Result<
         depth: 0,
     }
     .value(&plan)?;
-    Ok(owned(&rows, cell))
-}
-
-/// The owned twin of a cell that was read with a schema.
-fn owned(rows: &Rows, cell: Cell) -> Value {
-    match cell {
-        Cell::Null => Value::Null,
-        Cell::Bool(value) => Value::Bool(value),
-        Cell::Int(value, _) | Cell::Instant(value) => Value::Int(value),
-        Cell::Float(value) => Value::Float(value),
-        Cell::Float32(value) => Value::Float(f64::from(value)),
-        Cell::Text(span) | Cell::Number(span) | Cell::Json(span) => {
-            Value::Text(rows.text(span).to_owned())
-        }
-        Cell::Bytes(span) => Value::Bytes(rows.bytes(span).to_owned()),
-        Cell::Decimal { unscaled, scale } => {
-            Value::Decimal { unscaled: rows.bytes(unscaled).to_owned(), scale }
-        }
-        Cell::List(span) => Value::List(rows.cells(span).iter().map(|c| owned(rows, *c)).collect()),
-        Cell::Struct(span) => {
-            Value::Struct(rows.cells(span).iter().map(|c| owned(rows, *c)).collect())
-        }
-        Cell::Map(span) => {
-            let pairs = rows.cells(span).chunks_exact(2);
-            let pair = |pair: &[Cell]| match pair {
-                [key, value] => (owned(rows, *key), owned(rows, *value)),
-                _ => (Value::Null, Value::Null),
-            };
-            Value::Map(pairs.map(pair).collect())
-        }
-    }
+    Ok(rows.value(Some(schema), cell))
 }
 
 impl Node<'_> {

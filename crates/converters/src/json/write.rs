@@ -75,7 +75,7 @@ pub(super) fn write_value(
 fn write_null(options: &Options, schema: &Schema, out: &mut Vec<u8>) -> Result<(), Refused> {
     if let Some(default) = schema.default().filter(|_| options.replace_null_with_default) {
         let mut rows = Rows::default();
-        let cell = rows.put_value(default);
+        let cell = rows.put_value(Some(schema), default);
         return write_value(options, &rows, Some(schema), cell, out);
     }
     if schema.is_optional() {
@@ -366,7 +366,7 @@ pub(super) fn write_schema(
     if let Some(default) = schema.default() {
         out.extend_from_slice(b",\"default\":");
         let mut rows = Rows::default();
-        let cell = rows.put_value(default);
+        let cell = rows.put_value(Some(schema), default);
         write_value(options, &rows, Some(schema), cell, out)?;
     }
     if let Some(field) = field {

@@ -42,7 +42,7 @@ fn row_that_cannot_be_written_leaves_its_neighbours_whole() {
 
 #[test]
 fn schema_whose_default_does_not_fit_fails_every_row() {
-    let schema = SchemaBuilder::new(Type::Int8).default(data::Value::Int(1000)).build().unwrap();
+    let schema = SchemaBuilder::new(Type::Int8).default(data::Value::int(1000)).build().unwrap();
     let schema = Arc::new(schema);
     let mut rows = Rows::default();
     rows.push(Some(&schema), Cell::Int(1, Width::W8));

@@ -78,11 +78,8 @@ fn owned(schema: &Schema, node: &Value) -> Owned {
         return Owned::Null;
     }
     match tagged(node) {
-        ("date", ms) => {
-            let ms = ms.as_i64().unwrap();
-            Owned::Int(if schema.logical() == Logical::Date { ms / DAY_MS } else { ms })
-        }
-        ("f32", value) => Owned::Float(f64::from(float(value) as f32)),
+        ("date", ms) => Owned::Instant(ms.as_i64().unwrap()),
+        ("f32", value) => Owned::Float32(float(value) as f32),
         ("f64", value) => Owned::Float(float(value)),
         ("bool", value) => Owned::Bool(value.as_bool().unwrap()),
         ("str", value) => Owned::Text(value.as_str().unwrap().to_owned()),
@@ -95,10 +92,13 @@ fn owned(schema: &Schema, node: &Value) -> Owned {
             let item = schema.value_schema().unwrap();
             Owned::List(items.as_array().unwrap().iter().map(|node| owned(item, node)).collect())
         }
-        ("struct", members) => Owned::Struct(
+        ("struct", members) => Owned::fields(
             schema.fields().iter().map(|f| owned(&f.schema, &members[&*f.name])).collect(),
         ),
-        (_, value) => Owned::Int(value.as_i64().unwrap()),
+        ("i8", value) => Owned::Int(value.as_i64().unwrap(), Width::W8),
+        ("i16", value) => Owned::Int(value.as_i64().unwrap(), Width::W16),
+        ("i32", value) => Owned::Int(value.as_i64().unwrap(), Width::W32),
+        (_, value) => Owned::int(value.as_i64().unwrap()),
     }
 }
 

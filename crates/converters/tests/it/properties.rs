@@ -100,9 +100,23 @@ fn any_schema() -> impl Strategy<Value = Arc<Schema>> {
     })
 }
 
+fn owned_integer(logical: data::Logical, kind: Type, value: i64) -> Owned {
+    match (logical, kind) {
+        (data::Logical::Date, _) => Owned::Instant(value * data::DAY_MS),
+        (data::Logical::Time | data::Logical::Timestamp, _) => Owned::Instant(value),
+        (_, Type::Int8) => Owned::Int(value, data::Width::W8),
+        (_, Type::Int16) => Owned::Int(value, data::Width::W16),
+        (_, Type::Int32) => Owned::Int(value, data::Width::W32),
+        _ => Owned::int(value),
+    }
+}
+
 /// A value of the schema; its floats are finite and not a negative zero, which JSON has not.
 fn value_of(schema: &Schema) -> BoxedStrategy<Owned> {
-    let integer = |min: i64, max: i64| (min..=max).prop_map(Owned::Int).boxed();
+    let (logical, kind) = (schema.logical(), schema.kind());
+    let integer = move |min: i64, max: i64| {
+        (min..=max).prop_map(move |value| owned_integer(logical, kind, value)).boxed()
+    };
     let part = |part: Option<&Arc<Schema>>| value_of(part.unwrap());
     let some = match (schema.logical(), schema.kind()) {
         (data::Logical::Decimal(Some(scale)), _) => any::<i128>()
@@ -118,7 +132,7 @@ fn value_of(schema: &Schema) -> BoxedStrategy<Owned> {
         (_, Type::Int64) => integer(i64::MIN, i64::MAX),
         (_, Type::Float32) => any::<f32>()
             .prop_filter("finite", |f| f.is_finite())
-            .prop_map(|f| Owned::Float(f64::from(f) + 0.0))
+            .prop_map(|f| Owned::Float32(f + 0.0))
             .boxed(),
         (_, Type::Float64) => any::<f64>()
             .prop_filter("finite", |f| f.is_finite())
@@ -133,14 +147,14 @@ fn value_of(schema: &Schema) -> BoxedStrategy<Owned> {
             btree_map(any::<i64>(), part(schema.value_schema()), 0..4)
                 .prop_map(move |entries| {
                     let key =
-                        |k: i64| if text { Owned::Text(format!("{k}")) } else { Owned::Int(k) };
+                        |k: i64| if text { Owned::Text(format!("{k}")) } else { Owned::int(k) };
                     Owned::Map(entries.into_iter().map(|(k, v)| (key(k), v)).collect())
                 })
                 .boxed()
         }
         (_, Type::Struct) => {
             let fields: Vec<_> = schema.fields().iter().map(|f| value_of(&f.schema)).collect();
-            fields.prop_map(Owned::Struct).boxed()
+            fields.prop_map(Owned::fields).boxed()
         }
     };
     if schema.is_optional() {
@@ -211,7 +225,7 @@ proptest! {
         let format = if numeric { "NUMERIC" } else { "BASE64" };
         let settings = [("decimal.format", format), ("replace.null.with.default", "false")];
         let mut rows = Rows::default();
-        let cell = rows.put_value(&value);
+        let cell = rows.put_value(Some(&schema), &value);
         rows.push(Some(&schema), cell);
         let mut out = Encoded::default();
         let mut converter = converter(JSON, &settings);

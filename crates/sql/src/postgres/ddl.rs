@@ -207,7 +207,7 @@ fn default_literal(schema: &Schema, value: &Value, kind: &str) -> Option<String>
 /// Dates and times as ISO 8601 text, numbers with all their digits.
 fn json_text(schema: &Schema, value: &Value) -> Option<String> {
     let mut rows = Rows::default();
-    let cell = rows.put_value(value);
+    let cell = rows.put_value(Some(schema), value);
     let mut out = Vec::new();
     write_json(&rows, Some(schema), cell, &mut out);
     String::from_utf8(out).ok()
@@ -287,17 +287,17 @@ mod tests {
         };
         let plain = SchemaBuilder::new;
         for (builder, value, expect) in [
-            (plain(Type::Int32), Value::Int(-7), "-7"),
+            (plain(Type::Int32), Value::int(-7), "-7"),
             (plain(Type::Boolean), Value::Bool(true), "true"),
             (plain(Type::String), Value::Text("it's".into()), "'it''s'"),
             (plain(Type::String), Value::Text("7".into()), "'7'"),
             (plain(Type::Float64), Value::Float(f64::NAN), "'NaN'"),
             (plain(Type::Bytes), Value::Bytes(vec![1]), "decode('01', 'hex')"),
-            (SchemaBuilder::date(), Value::Int(0), "'1970-01-01'"),
+            (SchemaBuilder::date(), Value::int(0), "'1970-01-01'"),
             (SchemaBuilder::decimal(2), Value::Decimal { unscaled: vec![125], scale: 2 }, "1.25"),
             (
                 SchemaBuilder::array(Arc::new(Schema::new(Type::Int32))),
-                Value::List(vec![Value::Int(1), Value::Null]),
+                Value::List(vec![Value::int(1), Value::Null]),
                 "ARRAY[1, NULL]::integer[]",
             ),
         ] {

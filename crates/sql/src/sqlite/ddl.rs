@@ -79,7 +79,7 @@ fn definition(
 fn default(types: TypeDialect, encoder: &mut Encoder, column: &NewColumn) -> Option<String> {
     let schema = column.schema.as_deref()?;
     let mut rows = Rows::default();
-    let cell = rows.put_value(schema.default()?);
+    let cell = rows.put_value(Some(schema), schema.default()?);
     let made = Column {
         name: column.name.clone(),
         type_name: column_type(types, Some(schema)).to_owned(),
@@ -117,7 +117,7 @@ mod tests {
 
     fn table() -> NewTable {
         let text = SchemaBuilder::new(Type::String).default(Value::Text("it's".to_owned()));
-        let day = SchemaBuilder::date().default(Value::Int(0));
+        let day = SchemaBuilder::date().default(Value::int(0));
         NewTable {
             name: TableName { schema: None, name: "a.b".to_owned() },
             columns: vec![
@@ -165,7 +165,7 @@ mod tests {
             is_view: false,
         };
         let bare = column("n", SchemaBuilder::new(Type::Int8), false);
-        let with = column("n", SchemaBuilder::new(Type::Int8).default(Value::Int(1)), false);
+        let with = column("n", SchemaBuilder::new(Type::Int8).default(Value::int(1)), false);
         let sql = |c: &NewColumn| add_column(TypeDialect::Own, &mut encoder(), &seen, c);
         assert_eq!(sql(&bare), "ALTER TABLE \"t\" ADD COLUMN \"n\" INTEGER");
         assert_eq!(sql(&with), "ALTER TABLE \"t\" ADD COLUMN \"n\" INTEGER NOT NULL DEFAULT 1");

@@ -38,7 +38,7 @@ fn encode(
 }
 
 fn check(declared: &str, schema: Option<&Schema>, value: &Value, expected: Result<&str, &str>) {
-    let got = encode(&settings(), declared, schema, |rows| rows.put_value(value));
+    let got = encode(&settings(), declared, schema, |rows| rows.put_value(None, value));
     let got = got.as_ref().map(String::as_str).map_err(String::as_str);
     assert_eq!(got, expected, "{value:?} into {declared}");
 }
@@ -76,9 +76,9 @@ fn columns_are_taken_for_what_people_mean() {
 
 #[test]
 fn integers_and_booleans() {
-    check("INTEGER", None, &Value::Int(i64::MIN), Ok("i-9223372036854775808"));
-    check("REAL", None, &Value::Int(1 << 53), Ok("i9007199254740992"));
-    check("REAL", None, &Value::Int((1 << 53) + 1), Err("22003"));
+    check("INTEGER", None, &Value::int(i64::MIN), Ok("i-9223372036854775808"));
+    check("REAL", None, &Value::int(1 << 53), Ok("i9007199254740992"));
+    check("REAL", None, &Value::int((1 << 53) + 1), Err("22003"));
     check("INTEGER", None, &Value::Bool(true), Ok("i1"));
     check("BOOLEAN", None, &Value::Bool(false), Ok("i0"));
     check("TEXT", None, &Value::Bool(true), Ok("ttrue"));
@@ -138,15 +138,15 @@ fn dates_follow_the_declared_type() {
     let date = SchemaBuilder::date().build().unwrap();
     let time = SchemaBuilder::time().build().unwrap();
     let timestamp = SchemaBuilder::timestamp().build().unwrap();
-    check("DATE", Some(&date), &Value::Int(19_783), Ok("t2024-03-01"));
-    check("NUMERIC", Some(&date), &Value::Int(1), Ok("i86400000"));
-    check("TEXT", Some(&time), &Value::Int(86_400_000), Ok("t24:00:00.000"));
-    check("TEXT", Some(&time), &Value::Int(-1), Err("22008"));
-    check("DATETIME", Some(&timestamp), &Value::Int(-1), Ok("t1969-12-31 23:59:59.999"));
-    check("INTEGER", Some(&timestamp), &Value::Int(-1), Ok("i-1"));
-    check("TEXT", Some(&timestamp), &Value::Int(i64::MAX), Err("22008"));
-    check("TEXT", Some(&date), &Value::Int(i64::MAX), Err("22008"));
-    check("BIGINT", Some(&date), &Value::Int(i64::MAX), Err("22008"));
+    check("DATE", Some(&date), &Value::int(19_783), Ok("t2024-03-01"));
+    check("NUMERIC", Some(&date), &Value::int(1), Ok("i86400000"));
+    check("TEXT", Some(&time), &Value::int(86_400_000), Ok("t24:00:00.000"));
+    check("TEXT", Some(&time), &Value::int(-1), Err("22008"));
+    check("DATETIME", Some(&timestamp), &Value::int(-1), Ok("t1969-12-31 23:59:59.999"));
+    check("INTEGER", Some(&timestamp), &Value::int(-1), Ok("i-1"));
+    check("TEXT", Some(&timestamp), &Value::int(i64::MAX), Err("22008"));
+    check("TEXT", Some(&date), &Value::int(i64::MAX), Err("22008"));
+    check("BIGINT", Some(&date), &Value::int(i64::MAX), Err("22008"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn nul_characters_follow_the_option() {
     for (handling, expected) in [(NulHandling::Strip, "tab"), (NulHandling::Replace, "ta\u{fffd}b")]
     {
         settings.nul_handling = handling;
-        let got = encode(&settings, "TEXT", None, |rows| rows.put_value(&value));
+        let got = encode(&settings, "TEXT", None, |rows| rows.put_value(None, &value));
         assert_eq!(got.as_deref(), Ok(expected));
     }
 }
@@ -208,9 +208,9 @@ fn bytes_and_nested_values() {
     check("INTEGER", None, &bytes, Err("22P02"));
     let mut settings = settings();
     settings.bytes_encoding = BytesEncoding::Base64;
-    let got = encode(&settings, "TEXT", None, |rows| rows.put_value(&bytes));
+    let got = encode(&settings, "TEXT", None, |rows| rows.put_value(None, &bytes));
     assert_eq!(got.as_deref(), Ok("tAP8="));
-    let list = Value::List(vec![Value::Int(1), Value::Null]);
+    let list = Value::List(vec![Value::int(1), Value::Null]);
     check("TEXT", None, &list, Ok("t[1,null]"));
     check("JSON", None, &list, Ok("t[1,null]"));
     check("REAL", None, &list, Err("22P02"));

@@ -206,7 +206,7 @@ pub(crate) fn batch(schema: &Arc<Schema>, first: i64, rows: Vec<Vec<Value>>) -> 
     }
     let mut batch = Batch::new(Arc::new(builder.finish(first + rows.len() as i64)));
     for row in rows {
-        let cell = batch.values.put_value(&Value::Struct(row));
+        let cell = batch.values.put_value(None, &Value::fields(row));
         batch.values.push(Some(schema), cell);
         batch.keys.push(None, data::Cell::Null);
     }
@@ -215,7 +215,7 @@ pub(crate) fn batch(schema: &Arc<Schema>, first: i64, rows: Vec<Vec<Value>>) -> 
 
 /// Rows `(first.., "v<id>")` of [`pairs`].
 pub(crate) fn numbered(first: i64, len: i64) -> Batch {
-    let rows = (first..first + len).map(|n| vec![Value::Int(n), Value::Text(format!("v{n}"))]);
+    let rows = (first..first + len).map(|n| vec![Value::int(n), Value::Text(format!("v{n}"))]);
     batch(&pairs(), first, rows.collect())
 }
 

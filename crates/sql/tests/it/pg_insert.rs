@@ -55,7 +55,7 @@ fn a_value_without_a_form_is_found_before_anything_is_sent() {
     for len in [10usize, 3000] {
         let rows = (0..len).map(|n| {
             let id = if n == 7 { i64::MAX } else { n as i64 };
-            vec![Value::Int(id), Value::Null]
+            vec![Value::int(id), Value::Null]
         });
         let error = failed(pg.start(&plan, &batch(&fields, 0, rows.collect())));
         assert_eq!(error.kind, DbErrorKind::Data);

@@ -8,7 +8,7 @@ use sql::write::WriteMode;
 const KEYED: &str = "CREATE TABLE pairs (id bigint PRIMARY KEY, v text)";
 
 fn row(id: i64, v: &str) -> Vec<Value> {
-    vec![Value::Int(id), Value::Text(v.to_owned())]
+    vec![Value::int(id), Value::Text(v.to_owned())]
 }
 
 /// Repeats what was refused for a reason that passes, as the protocol does.
@@ -78,7 +78,7 @@ fn a_key_of_two_columns_is_probed_too() {
     let plan = pg.plan("grid", &fields, WriteMode::Upsert, &["x", "y"]);
     let rows = |shift: i64, v: f64| -> Vec<Vec<Value>> {
         (0..1500)
-            .map(|n| vec![Value::Int(n), Value::Text(format!("y{}", n + shift)), Value::Float(v)])
+            .map(|n| vec![Value::int(n), Value::Text(format!("y{}", n + shift)), Value::Float(v)])
             .collect()
     };
     assert_eq!(store_soon(&mut pg, &plan, &batch(&fields, 0, rows(0, 1.0))), 0);
@@ -94,7 +94,7 @@ fn a_row_without_other_columns_is_only_added() {
     let mut pg = Pg::new("CREATE TABLE ids (id bigint PRIMARY KEY, v text DEFAULT 'kept')");
     let fields = schema(&[("id", of(Type::Int64))]);
     let plan = pg.plan("ids", &fields, WriteMode::Upsert, &["id"]);
-    let ids = |first: i64| batch(&fields, first, (0..5).map(|n| vec![Value::Int(n)]).collect());
+    let ids = |first: i64| batch(&fields, first, (0..5).map(|n| vec![Value::int(n)]).collect());
     pg.store(&plan, &ids(0)).unwrap();
     pg.store(&plan, &ids(5)).unwrap();
     assert_eq!(pg.value("SELECT string_agg(DISTINCT v, ',') FROM ids").as_deref(), Some("kept"));
@@ -124,7 +124,7 @@ fn an_update_changes_only_what_is_there() {
     );
     let ids = schema(&[("id", of(Type::Int64))]);
     let plan = pg.plan("pairs", &ids, WriteMode::Update, &["id"]);
-    pg.store(&plan, &batch(&ids, 1500, vec![vec![Value::Int(1)]])).unwrap();
+    pg.store(&plan, &batch(&ids, 1500, vec![vec![Value::int(1)]])).unwrap();
     assert_eq!(pg.position(), 1501, "nothing to change still moves the position");
 }
 
@@ -161,7 +161,7 @@ fn unchanged_rows_are_left_alone_where_that_is_asked_for() {
     let upsert = plan(&table, &fields, WriteMode::Upsert, &["id"], true);
     let doc = |id: i64, c: &str| {
         let text = |t: &str| Value::Text(t.to_owned());
-        vec![Value::Int(id), text("{\"a\": 1}"), text("(1,2)"), text(c)]
+        vec![Value::int(id), text("{\"a\": 1}"), text("(1,2)"), text(c)]
     };
     pg.store(&upsert, &batch(&fields, 0, vec![doc(1, "a"), doc(2, "b")])).unwrap();
     let versions = "SELECT string_agg(xmin::text, ',' ORDER BY id) FROM docs";

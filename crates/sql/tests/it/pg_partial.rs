@@ -90,7 +90,7 @@ fn an_unavailable_value_changes_nothing_and_a_new_row_lacks_it() {
         ));
         let mut told = Told::default();
         let mut sink = sink(&server, &UPSERT, Tolerance::All, &mut told);
-        let row = |id| vec![Value::Int(id), text("x"), absent()];
+        let row = |id| vec![Value::int(id), text("x"), absent()];
         put(&mut sink, batch(&documents(), 0, vec![row(1), row(2)]), &mut told).unwrap();
         let sql = "SELECT string_agg(concat_ws(':', id, a, coalesce(doc, '-')), ' ' ORDER BY id) \
                    FROM t";
@@ -116,7 +116,7 @@ fn a_refusal_names_its_column() {
     let fields = schema(&fields);
     let row = |id: i64, column: &str, value: Value| {
         let mut row = vec![Value::Null; names.len()];
-        row[0] = Value::Int(id);
+        row[0] = Value::int(id);
         row[8] = text("q");
         if let Some(at) = names.iter().position(|name| *name == column) {
             row[at] = value;

@@ -64,7 +64,7 @@ const UPSERT: [(&str, &str); 3] =
     [("insert.mode", "upsert"), ("pk.mode", "record_value"), ("pk.fields", "id")];
 
 fn rows(first: i64, len: i64, text: impl Fn(i64) -> String) -> Batch {
-    let row = |n: i64| vec![Value::Int(n), Value::Text(text(n))];
+    let row = |n: i64| vec![Value::int(n), Value::Text(text(n))];
     batch(&pairs(), first, (first..first + len).map(row).collect())
 }
 

@@ -76,7 +76,7 @@ fn value(schema: &Schema, rng: &mut Rng) -> Value {
         return Value::Null;
     }
     let between = |rng: &mut Rng, low: i64, high: i64| {
-        Value::Int(low + rng.below((high - low) as u64) as i64)
+        Value::int(low + rng.below((high - low) as u64) as i64)
     };
     match schema.logical() {
         data::Logical::Decimal(_) => return decimal(rng),
@@ -91,7 +91,7 @@ fn value(schema: &Schema, rng: &mut Rng) -> Value {
         Type::Int8 => between(rng, -128, 128),
         Type::Int16 => between(rng, -32_768, 32_768),
         Type::Int32 => between(rng, i64::from(i32::MIN), 1 << 31),
-        Type::Int64 => Value::Int(rng.next_u64() as i64),
+        Type::Int64 => Value::int(rng.next_u64() as i64),
         Type::Float32 => Value::Float(f64::from(float(rng) as f32)),
         Type::Float64 => Value::Float(float(rng)),
         Type::Boolean => Value::Bool(rng.chance(50)),
@@ -104,7 +104,7 @@ fn value(schema: &Schema, rng: &mut Rng) -> Value {
             Value::Map((0..3).map(entry).collect())
         }
         Type::Struct => {
-            Value::Struct(schema.fields().iter().map(|f| value(&f.schema, rng)).collect())
+            Value::fields(schema.fields().iter().map(|f| value(&f.schema, rng)).collect())
         }
     }
 }
@@ -125,7 +125,7 @@ fn rows(schema: &Arc<Schema>, count: i64, rng: &mut Rng) -> Vec<Vec<Value>> {
     (0..count)
         .map(|id| {
             let rest = fields.iter().skip(1).map(|f| value(&f.schema, rng));
-            std::iter::once(Value::Int(id)).chain(rest).collect()
+            std::iter::once(Value::int(id)).chain(rest).collect()
         })
         .collect()
 }
@@ -185,20 +185,20 @@ fn nested_values_are_the_same_by_copy_and_arrays() {
 fn values_are_read_back_as_they_were() {
     let fields = scalars();
     let row = vec![
-        Value::Int(0),
-        Value::Int(-128),
-        Value::Int(32_767),
-        Value::Int(i64::from(i32::MIN)),
-        Value::Int(i64::MAX),
+        Value::int(0),
+        Value::int(-128),
+        Value::int(32_767),
+        Value::int(i64::from(i32::MIN)),
+        Value::int(i64::MAX),
         Value::Float(f64::from(0.1f32)),
         Value::Float(0.1),
         Value::Bool(true),
         Value::Text("tab\tüni".to_owned()),
         Value::Bytes(vec![0, 255]),
         Value::Decimal { unscaled: vec![0xff, 0x38], scale: 2 },
-        Value::Int(-1),
-        Value::Int(86_399_999),
-        Value::Int(-1),
+        Value::int(-1),
+        Value::int(86_399_999),
+        Value::int(-1),
     ];
     let expect = "(0,-128,32767,-2147483648,9223372036854775807,0.1,0.1,t,\"tab\tüni\",\
                   \"\\\\x00ff\",-2.00,1969-12-31,23:59:59.999,\"1969-12-31 23:59:59.999+00\")\n";
@@ -262,8 +262,8 @@ fn composite_columns_take_structs_by_field_name() {
         .optional();
     let fields = schema(&[("id", of(Type::Int64)), ("at", optional(place))]);
     let row = |n: i64| {
-        let members = vec![Value::Int(n), Value::Text("a, \"b\" \\".to_owned())];
-        vec![Value::Int(n), Value::Struct(members)]
+        let members = vec![Value::int(n), Value::Text("a, \"b\" \\".to_owned())];
+        vec![Value::int(n), Value::fields(members)]
     };
     for len in [2, 1000] {
         let mut pg = Pg::new(
@@ -312,7 +312,7 @@ fn a_value_the_column_refuses_is_the_rows_fault() {
                 let text = if n == bad_row { bad } else { good };
                 let null = n == bad_row && kind == "text NOT NULL";
                 let v = if null { Value::Null } else { Value::Text(text.to_owned()) };
-                vec![Value::Int(n as i64), v]
+                vec![Value::int(n as i64), v]
             };
             let error = failed(pg.store(&plan, &batch(&pairs(), 0, (0..len).map(row).collect())));
             assert_eq!(error.kind, DbErrorKind::Data, "{kind} {len}: {error}");
@@ -334,7 +334,7 @@ fn a_nul_in_text_is_that_rows_fault_before_anything_is_sent() {
         for len in [3i64, 1100] {
             let row = |n: i64| {
                 let text = if n == 2 { bad } else { "1" };
-                vec![Value::Int(n), Value::Text(text.to_owned())]
+                vec![Value::int(n), Value::Text(text.to_owned())]
             };
             let error = failed(pg.store(&plan, &batch(&pairs(), 0, (0..len).map(row).collect())));
             assert_eq!(error.kind, DbErrorKind::Data, "{error}");
@@ -354,7 +354,7 @@ fn a_record_of_fifty_megabytes_is_stored() {
         let plan = pg.plan("pairs", &pairs(), WriteMode::Insert, &[]);
         let row = |n: usize| {
             let v = if n == 0 { large.clone() } else { String::new() };
-            vec![Value::Int(n as i64), Value::Text(v)]
+            vec![Value::int(n as i64), Value::Text(v)]
         };
         pg.store(&plan, &batch(&pairs(), 0, (0..len).map(row).collect())).unwrap();
         let length = pg.value("SELECT length(v) FROM pairs WHERE id = 0");

@@ -115,7 +115,7 @@ pub(crate) fn batch(
     }
     let mut batch = Batch::new(Arc::new(raw.finish(first + values.len() as i64)));
     for value in values {
-        let cell = batch.values.put_value(value);
+        let cell = batch.values.put_value(None, value);
         batch.values.push(schema, cell);
     }
     batch

@@ -80,7 +80,7 @@ fn a_full_disk_is_a_matter_of_waiting_and_loses_nothing() {
     settings.url = config::Password::new(url(&file.path(), "?max_page_count=20"));
     let mut small = SqliteDatabase::new(settings).unwrap();
     let position = claim(&mut small, 0);
-    let big = Value::Struct(vec![Value::Text("x".repeat(50_000))]);
+    let big = Value::fields(vec![Value::Text("x".repeat(50_000))]);
     let schema = note_schema();
     let values = [big.clone(), big];
     let batch = batch(0, 0, Some(&schema), &values);
@@ -124,7 +124,7 @@ fn without_exactly_once_there_is_no_offset_table() {
     settings.exactly_once = false;
     let mut database = SqliteDatabase::new(settings).unwrap();
     let notes = plan(&mut database, "notes", &note_schema(), WriteMode::Insert, &[]);
-    let row = Value::Struct(vec![Value::Text("a".to_owned())]);
+    let row = Value::fields(vec![Value::Text("a".to_owned())]);
     store(&mut database, notes, batch(0, 0, Some(&note_schema()), &[row])).unwrap();
     assert_eq!(file.rows("SELECT note FROM notes"), ["a"]);
     assert_eq!(
@@ -141,7 +141,7 @@ fn rejects_are_stored_with_the_rows_and_read_back_until_forwarded() {
     let mut database = SqliteDatabase::new(settings).unwrap();
     let position = claim(&mut database, 0);
     let rows: Vec<Value> =
-        ["a", "b", "c"].map(|n| Value::Struct(vec![Value::Text(n.to_owned())])).to_vec();
+        ["a", "b", "c"].map(|n| Value::fields(vec![Value::Text(n.to_owned())])).to_vec();
     let batch = batch(0, 0, Some(&note_schema()), &rows);
     let notes = plan(&mut database, "notes", &note_schema(), WriteMode::Insert, &[]);
     let mut write = crate::sqlite_file::write(notes, &batch);

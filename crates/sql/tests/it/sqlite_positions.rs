@@ -31,7 +31,7 @@ fn append(
 ) -> DbResult<()> {
     let schema = event_schema();
     let values: Vec<Value> = (position.next_offset..to)
-        .map(|id| Value::Struct(vec![Value::Int(id), Value::Text(who.to_owned())]))
+        .map(|id| Value::fields(vec![Value::int(id), Value::Text(who.to_owned())]))
         .collect();
     let batch = batch(partition, position.next_offset, Some(&schema), &values);
     let plan = plan(database, "events", &schema, WriteMode::Insert, &[]);

@@ -26,7 +26,7 @@ fn text(value: &str) -> Value {
 fn people(rows: &[(i64, &str, &str)]) -> Batch {
     let values: Vec<Value> = rows
         .iter()
-        .map(|(id, name, email)| Value::Struct(vec![Value::Int(*id), text(name), text(email)]))
+        .map(|(id, name, email)| Value::fields(vec![Value::int(*id), text(name), text(email)]))
         .collect();
     batch(0, 0, Some(&people_schema()), &values)
 }
@@ -117,8 +117,8 @@ fn a_null_becomes_the_plans_default() {
     let file = File::new("CREATE TABLE people(id INTEGER, name TEXT, email TEXT)");
     let mut database = file.database();
     let mut plan = plan(&mut database, "people", &people_schema(), WriteMode::Insert, &[]);
-    plan.columns[1].null_default = Some(plan.defaults.put_value(&text("nobody")));
-    let row = Value::Struct(vec![Value::Int(1), Value::Null, Value::Null]);
+    plan.columns[1].null_default = Some(plan.defaults.put_value(None, &text("nobody")));
+    let row = Value::fields(vec![Value::int(1), Value::Null, Value::Null]);
     let batch = batch(0, 0, Some(&people_schema()), &[row]);
     store(&mut database, plan, batch).unwrap();
     assert_eq!(file.rows("SELECT * FROM people"), ["1|nobody|null"]);
@@ -173,14 +173,14 @@ fn values_are_stored_exactly_or_refused() {
     let exact = Value::Decimal { unscaled, scale };
     assert_eq!(one("TEXT", Some(&decimal), &exact).unwrap(), ["text|12345678901234567890.1000"]);
     assert_eq!(one("NUMERIC", Some(&decimal), &exact).unwrap_err(), "22003");
-    let at = Value::Int(1_700_000_000_123);
+    let at = Value::int(1_700_000_000_123);
     assert_eq!(one("TEXT", Some(&timestamp), &at).unwrap(), ["text|2023-11-14 22:13:20.123"]);
     assert_eq!(one("DATETIME", Some(&timestamp), &at).unwrap(), ["text|2023-11-14 22:13:20.123"]);
     assert_eq!(one("BIGINT", Some(&timestamp), &at).unwrap(), ["integer|1700000000123"]);
     assert_eq!(one("REAL", None, &Value::Float(f64::NAN)).unwrap_err(), "22003");
     assert_eq!(one("INTEGER", None, &text("12")).unwrap(), ["integer|12"]);
     assert_eq!(one("INTEGER", None, &text("twelve")).unwrap_err(), "22P02");
-    assert_eq!(one("TEXT", None, &Value::Int(7)).unwrap(), ["text|7"]);
+    assert_eq!(one("TEXT", None, &Value::int(7)).unwrap(), ["text|7"]);
     assert_eq!(one("TEXT", None, &text("007")).unwrap(), ["text|007"]);
     assert_eq!(one("TEXT", None, &text("")).unwrap(), ["text|"]);
     assert_eq!(one("BLOB", None, &Value::Bytes(Vec::new())).unwrap(), ["blob|[]"]);
@@ -214,7 +214,7 @@ fn a_missing_required_value_names_its_column() {
     let file = File::new(PEOPLE);
     let mut database = file.database();
     let plan = plan(&mut database, "people", &people_schema(), WriteMode::Insert, &[]);
-    let row = Value::Struct(vec![Value::Int(1), Value::Null, Value::Null]);
+    let row = Value::fields(vec![Value::int(1), Value::Null, Value::Null]);
     let error =
         store(&mut database, plan, batch(0, 0, Some(&people_schema()), &[row])).unwrap_err();
     assert_eq!(error.sqlstate.as_deref(), Some("23502"));

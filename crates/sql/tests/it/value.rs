@@ -107,7 +107,7 @@ struct Case<'a> {
 fn check(c: &mut Connection, settings: &Arc<ValueSettings>, case: &Case<'_>) {
     let Case { schema, value, sql_type, expect } = case;
     let mut rows = Rows::default();
-    let cell = rows.put_value(value);
+    let cell = rows.put_value(None, value);
     check_cell(c, settings, (schema, cell, &rows), sql_type, *expect);
 }
 
@@ -155,7 +155,7 @@ fn numbers_are_stored_as_they_are() {
             check(
                 &mut c,
                 &s,
-                &Case { schema: &int, value: Value::Int(v), sql_type: to, expect: Some(&shown) },
+                &Case { schema: &int, value: Value::int(v), sql_type: to, expect: Some(&shown) },
             );
         }
     }
@@ -165,7 +165,7 @@ fn numbers_are_stored_as_they_are() {
             check(
                 &mut c,
                 &s,
-                &Case { schema: &int, value: Value::Int(v), sql_type: to, expect: Some(&shown) },
+                &Case { schema: &int, value: Value::int(v), sql_type: to, expect: Some(&shown) },
             );
         }
     }
@@ -173,10 +173,10 @@ fn numbers_are_stored_as_they_are() {
     let single = kind(Type::Float32);
     let boolean = kind(Type::Boolean);
     for (schema, value, to, expect) in [
-        (&int, Value::Int(1), "bool", "true"),
-        (&int, Value::Int(1), "bit(1)", "1"),
-        (&int, Value::Int(4_294_967_295), "oid", "4294967295"),
-        (&int, Value::Int(12), "money", "$12.00"),
+        (&int, Value::int(1), "bool", "true"),
+        (&int, Value::int(1), "bit(1)", "1"),
+        (&int, Value::int(4_294_967_295), "oid", "4294967295"),
+        (&int, Value::int(12), "money", "$12.00"),
         (&int, Value::Null, "int4", ""),
         (&double, Value::Float(0.1), "float8", "0.1"),
         (&double, Value::Float(1e-7), "numeric", "0.0000001"),
@@ -308,7 +308,7 @@ fn dates_and_times_are_stored_as_they_are() {
         check(
             &mut c,
             &s,
-            &Case { schema, value: Value::Int(value), sql_type: to, expect: Some(expect) },
+            &Case { schema, value: Value::int(value), sql_type: to, expect: Some(expect) },
         );
     }
 }
@@ -439,21 +439,21 @@ fn nested_values_are_stored_as_they_are() {
             .field("city", member)
             .field("zip", Arc::new(Schema::new(Type::Int32))),
     );
-    let home = || Value::Struct(vec![text("a \"b\" (c)\\"), Value::Int(7)]);
+    let home = || Value::fields(vec![text("a \"b\" (c)\\"), Value::int(7)]);
     for (schema, value, to, expect) in [
         (&strings, list(odd()), "text[]", "{\"\",NULL,\"NULL\",\"a\\\"b\\\\c,{}\t\n\"}"),
         (&strings, list(vec![]), "text[]", "{}"),
         (&strings, list(odd()), "jsonb", "[\"\", null, \"NULL\", \"a\\\"b\\\\c,{}\\t\\n\"]"),
         (&strings, list(vec![text("7")]), "int4[]", "{7}"),
         (&strings, list(vec![text("a")]), "text", "[\"a\"]"),
-        (&ints, list(vec![Value::Int(1), Value::Null]), "int8[]", "{1,NULL}"),
-        (&ints, list(vec![Value::Int(1)]), "text[]", "{1}"),
-        (&stamps, list(vec![Value::Int(0)]), "timestamptz[]", "{\"1970-01-01 00:00:00+00\"}"),
+        (&ints, list(vec![Value::int(1), Value::Null]), "int8[]", "{1,NULL}"),
+        (&ints, list(vec![Value::int(1)]), "text[]", "{1}"),
+        (&stamps, list(vec![Value::int(0)]), "timestamptz[]", "{\"1970-01-01 00:00:00+00\"}"),
         (&bytes, list(vec![Value::Bytes(vec![1, 255])]), "bytea[]", "{\"\\\\x01ff\"}"),
         (&decimals, list(vec![decimal("1.50")]), "numeric[]", "{1.50}"),
         (
             &grid,
-            list(vec![list(vec![Value::Int(1)]), list(vec![Value::Int(2)])]),
+            list(vec![list(vec![Value::int(1)]), list(vec![Value::int(2)])]),
             "int4[]",
             "{{1},{2}}",
         ),

@@ -62,7 +62,7 @@ fn form(
     settings: &Arc<ValueSettings>,
 ) -> Result<String, &'static str> {
     let mut rows = Rows::default();
-    let cell = rows.put_value(value);
+    let cell = rows.put_value(None, value);
     let mut out = b"before".to_vec();
     let encoder = Encoder::new(schema, &column(to), settings);
     match encoder.text(cell, &rows, &mut out) {
@@ -85,7 +85,7 @@ fn decimal(digits: &str) -> Value {
 
 #[test]
 fn integers_are_checked_against_the_column() {
-    let int = |v, to| text(schema(Type::Int64), Value::Int(v), to);
+    let int = |v, to| text(schema(Type::Int64), Value::int(v), to);
     assert_eq!(int(-32_768, "int2").as_deref(), Ok("-32768"));
     assert_eq!(int(32_768, "int2"), Err("22003"));
     assert_eq!(int(1 << 31, "int4"), Err("22003"));
@@ -161,7 +161,7 @@ fn booleans_are_zero_and_one_to_numbers() {
 
 #[test]
 fn dates_and_times_cover_the_whole_range() {
-    let date = |v, to| text(built(SchemaBuilder::date()), Value::Int(v), to);
+    let date = |v, to| text(built(SchemaBuilder::date()), Value::int(v), to);
     assert_eq!(date(19_783, "date").as_deref(), Ok("2024-03-01"));
     assert_eq!(date(-719_162, "date").as_deref(), Ok("0001-01-01"));
     assert_eq!(date(-719_163, "date").as_deref(), Ok("0001-12-31 BC"));
@@ -175,7 +175,7 @@ fn dates_and_times_cover_the_whole_range() {
     assert_eq!(date(19_783, "text").as_deref(), Ok("2024-03-01"));
     assert_eq!(date(19_783, "jsonb").as_deref(), Ok("\"2024-03-01\""));
     assert_eq!(date(1, "int4"), Err("42804"));
-    let time = |v, to| text(built(SchemaBuilder::time()), Value::Int(v), to);
+    let time = |v, to| text(built(SchemaBuilder::time()), Value::int(v), to);
     assert_eq!(time(86_400_000, "time").as_deref(), Ok("24:00:00"));
     assert_eq!(time(86_400_001, "time"), Err("22008"));
     assert_eq!(time(-1, "time"), Err("22008"));
@@ -188,7 +188,7 @@ fn dates_and_times_cover_the_whole_range() {
 fn timestamps_follow_the_time_zone_only_without_one_of_their_own() {
     let berlin = settings(|s| s.timezone = jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
     let stamp = built(SchemaBuilder::timestamp());
-    let at = |ms, to, settings: &_| form(stamp.as_ref(), &Value::Int(ms), to, settings);
+    let at = |ms, to, settings: &_| form(stamp.as_ref(), &Value::int(ms), to, settings);
     let summer = 1_719_874_800_500; // 2024-07-01T23:00:00.500Z
     assert_eq!(at(summer, "timestamptz", &berlin).as_deref(), Ok("2024-07-01 23:00:00.500+00"));
     assert_eq!(at(summer, "timestamp", &berlin).as_deref(), Ok("2024-07-02 01:00:00.500"));
@@ -213,7 +213,7 @@ fn times_of_day_follow_the_time_zone_under_confluents_name_alone() {
     for (moves_times, expect) in [(false, "01:00:00.500"), (true, "20:00:00.500")] {
         Arc::get_mut(&mut with).unwrap().moves_times = moves_times;
         let at =
-            |to| form(built(SchemaBuilder::time()).as_ref(), &Value::Int(3_600_500), to, &with);
+            |to| form(built(SchemaBuilder::time()).as_ref(), &Value::int(3_600_500), to, &with);
         assert_eq!(at("time").as_deref(), Ok(expect));
         assert_eq!(at("timetz").as_deref(), Ok("01:00:00.500+00"));
     }
@@ -322,13 +322,13 @@ fn arrays_keep_nulls_quotes_and_dimensions() {
     assert_eq!(text(list(), texts(&["7"]), "int4[]").as_deref(), Ok("{\"7\"}"));
     let row = Arc::new(SchemaBuilder::array(Arc::new(Schema::new(Type::Int32))).build().unwrap());
     let grid = built(SchemaBuilder::array(row));
-    let ints = |v: &[i64]| Value::List(v.iter().map(|n| Value::Int(*n)).collect());
+    let ints = |v: &[i64]| Value::List(v.iter().map(|n| Value::int(*n)).collect());
     let value = Value::List(vec![ints(&[1, 2]), ints(&[3, 4])]);
     assert_eq!(text(grid.clone(), value, "int4[]").as_deref(), Ok("{{1,2},{3,4}}"));
     let wide = Value::List(vec![ints(&[1, 1 << 40])]);
     assert_eq!(text(grid, wide, "int4[]"), Err("22003"));
     assert_eq!(text(list(), texts(&["a"]), "int4"), Err("42804"));
-    let deep = (0..8).fold(Value::Int(1), |inner, _| Value::List(vec![inner]));
+    let deep = (0..8).fold(Value::int(1), |inner, _| Value::List(vec![inner]));
     assert_eq!(text(None, deep, "int4[]"), Err("54000"));
 }
 
@@ -366,7 +366,8 @@ fn structs_become_records_and_json() {
         ("city".into(), column("text")),
     ];
     let mut rows = Rows::default();
-    let cell = rows.put_value(&Value::Struct(vec![Value::Text("a \"b\"".into()), Value::Int(7)]));
+    let cell =
+        rows.put_value(None, &Value::fields(vec![Value::Text("a \"b\"".into()), Value::int(7)]));
     let mut out = Vec::new();
     let encoder = Encoder::new(schema.as_ref(), &composite, &plain());
     assert!(encoder.accepts().is_ok());
@@ -447,7 +448,7 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 
 fn any_cell() -> impl Strategy<Value = Value> {
     prop_oneof![
-        any::<i64>().prop_map(Value::Int),
+        any::<i64>().prop_map(Value::int),
         any::<f64>().prop_map(Value::Float),
         any::<bool>().prop_map(Value::Bool),
         ".*".prop_map(Value::Text),
@@ -474,7 +475,7 @@ proptest! {
     #[test]
     fn no_value_panics_in_any_column(value in any_cell(), ms in any::<i64>()) {
         let mut rows = Rows::default();
-        let cell = rows.put_value(&value);
+        let cell = rows.put_value(None, &value);
         let cells = [cell, Cell::Instant(ms), Cell::Int(ms, Width::W64)];
         let schemas =
             [None, built(SchemaBuilder::date()), built(SchemaBuilder::time()), built(SchemaBuilder::timestamp())];

@@ -83,13 +83,13 @@ mod tests {
         let mut batch = Batch::new(Arc::new(raw.finish(3)));
         for n in 0..3 {
             let text = if n == 1 { Value::Null } else { Value::Text(format!("v{n}")) };
-            let value = batch.values.put_value(&Value::Struct(vec![Value::Int(n), text]));
+            let value = batch.values.put_value(None, &Value::fields(vec![Value::int(n), text]));
             batch.values.push(Some(&schema), value);
-            let key = batch.keys.put_value(&Value::Struct(vec![Value::Int(-n)]));
+            let key = batch.keys.put_value(None, &Value::fields(vec![Value::int(-n)]));
             batch.keys.push(Some(&schema), key);
         }
         let mut defaults = Rows::default();
-        let default = Some(defaults.put_value(&Value::Text("default".to_owned())));
+        let default = Some(defaults.put_value(None, &Value::Text("default".to_owned())));
         let column =
             |source, null_default| PlanColumn { target: 0, source, schema: None, null_default };
         let columns = vec![
