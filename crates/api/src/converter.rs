@@ -3,11 +3,13 @@
 use data::{Batch, Rows, Span};
 use std::sync::Arc;
 
-/// Which half of a record a converter instance serves. Connect's `isKey`.
+/// Which part of a record a converter instance or a transform serves. Connect's `converter.type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     Key,
     Value,
+    /// The values of headers.
+    Header,
 }
 
 /// Encoded records: `spans` has one entry a row, `Span::NULL` for a Kafka null (a tombstone).
@@ -45,7 +47,8 @@ pub trait Converter: Send {
     /// The Connect class name, for error reports.
     fn class(&self) -> &'static str;
 
-    /// Fills `batch.keys` or `batch.values` with exactly one row a record, in order. A record that
+    /// Fills `batch.keys` or `batch.values` with exactly one row a record, in order; or
+    /// `batch.headers`, where it rejects a record whose header it cannot read. A record that
     /// cannot be read is rejected ([`Batch::reject`]) and gets a null row; rows that are dead
     /// already get a null row too. Text and bytes that need no change stay spans of the raw bytes.
     fn decode(&mut self, side: Side, batch: &mut Batch);

@@ -13,4 +13,4 @@ pub use connector::{ConnectorPlugin, ConverterPlugin, SinkConnector, TaskContext
 pub use converter::{Converter, EncodeError, Encoded, Side};
 pub use error::{Error, ErrorKind, Result};
 pub use sink::{Cancel, DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
-pub use transform::{Predicate, Transform};
+pub use transform::{Predicate, PredicatePlugin, Transform, TransformPlugin};

@@ -1,12 +1,13 @@
 //! The walk over a batch that all converters share: one row a record, rejects for what cannot be
 //! read.
 //!
-//! Invariant: after it, the side has exactly as many rows as the batch has records. Rows without a
+//! Invariant: after it, the side has exactly as many rows as the batch has records (headers: as many
+//! lists). Rows without a
 //! value of their own (dead already, or rejected now) are nulls of the run before them, so that a
 //! bad record does not cut a run in two.
 
 use api::Side;
-use data::{Batch, Cell, Reject, Rows, Span, Stage, ValueParts};
+use data::{Batch, Cell, Header, Headers, RawBatch, Reject, Rows, Span, Stage, ValueParts};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -74,6 +75,9 @@ fn walk(
     cells_per_row: usize,
     mut read: impl FnMut(Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
 ) {
+    if side == Side::Header {
+        return walk_headers(batch, read);
+    }
     let raw = Arc::clone(&batch.raw);
     let mut rows = Rows::over(Arc::clone(raw.arena()));
     rows.reserve(raw.len(), raw.len().saturating_mul(cells_per_row.min(CELLS_RESERVED_MAX)));
@@ -83,11 +87,8 @@ fn walk(
             continue;
         }
         let parts = match side {
-            Side::Key => {
-                let place = record.key;
-                raw.get(place).map(|rest| ValueParts { prefix: None, rest, place })
-            }
             Side::Value => raw.value_parts(row),
+            Side::Key | Side::Header => part_at(&raw, record.key),
         };
         if let Err(rejection) = read(parts, &mut rows) {
             push_dead(&mut rows);
@@ -95,9 +96,53 @@ fn walk(
         }
     }
     match side {
-        Side::Key => batch.keys = rows,
         Side::Value => batch.values = rows,
+        Side::Key | Side::Header => batch.keys = rows,
     }
+}
+
+/// One row a header in the headers' own row set, and from it the lists of the records.
+fn walk_headers(
+    batch: &mut Batch,
+    mut read: impl FnMut(Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
+) {
+    let raw = Arc::clone(&batch.raw);
+    let mut headers = Headers::undecoded(Rows::over(Arc::clone(raw.arena())));
+    headers.begin(raw.len());
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for row in (0..raw.len()).filter(|_| raw.has_headers()) {
+        if !batch.alive.is_alive(row) {
+            continue;
+        }
+        for (name, value) in raw.header_places(row) {
+            if let Err(rejection) = read(part_at(&raw, value), &mut headers.values) {
+                push_dead(&mut headers.values);
+                batch.reject(reject(row, Side::Header, rejection));
+                break;
+            }
+            let last = headers.values.len() - 1;
+            let (schema, value) = (headers.values.schema(last).cloned(), headers.values.root(last));
+            headers.push(row, Header { name: interned(&mut names, name), schema, value });
+        }
+    }
+    batch.headers = headers;
+}
+
+/// Most records of a batch carry the same few names.
+fn interned(names: &mut Vec<Arc<str>>, name: &str) -> Arc<str> {
+    const NAMES_MAX: usize = 32;
+    if let Some(known) = names.iter().find(|known| ***known == *name) {
+        return known.clone();
+    }
+    let name: Arc<str> = name.into();
+    if names.len() < NAMES_MAX {
+        names.push(name.clone());
+    }
+    name
+}
+
+fn part_at(raw: &RawBatch, place: Span) -> Option<ValueParts<'_>> {
+    raw.get(place).map(|rest| ValueParts { prefix: None, rest, place })
 }
 
 fn push_dead(rows: &mut Rows) {
@@ -109,6 +154,7 @@ fn reject(row: usize, side: Side, rejection: Rejection) -> Reject {
     let stage = match side {
         Side::Key => Stage::KeyConverter,
         Side::Value => Stage::ValueConverter,
+        Side::Header => Stage::HeaderConverter,
     };
     Reject {
         exception: Cow::Borrowed(rejection.exception),

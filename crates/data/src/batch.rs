@@ -4,7 +4,9 @@
 //! row was filtered on purpose, add a reject. So row numbers mean the same at every stage.
 
 use crate::TopicPartition;
+use crate::headers::Headers;
 use crate::raw::RawBatch;
+use crate::routes::Routes;
 use crate::rows::Rows;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -67,6 +69,17 @@ impl Stage {
     }
 }
 
+/// Where a batch comes from. Connect has two classes of records, which differ in what they know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// Fetched from Kafka: partition and offset are known.
+    #[default]
+    Sink,
+    /// Made by a source connector: there is no offset yet, and mostly no partition (the batch's is
+    /// negative then).
+    Source,
+}
+
 /// Why one record cannot be stored. The record's bytes are found by its row in the raw batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reject {
@@ -82,6 +95,19 @@ pub struct Reject {
 }
 
 impl Reject {
+    /// A record that a transform of this class refused; `exception` is Connect's class for it.
+    pub fn transformation(
+        row: usize,
+        class: &'static str,
+        exception: &'static str,
+        message: String,
+    ) -> Reject {
+        Reject {
+            exception: Cow::Borrowed(exception),
+            ..Reject::data(row, Stage::Transformation, class, message)
+        }
+    }
+
     /// A conversion failure, which Connect calls a data error.
     pub fn data(row: usize, stage: Stage, class: &'static str, message: String) -> Reject {
         Reject {
@@ -102,9 +128,12 @@ pub struct Batch {
     pub raw: Arc<RawBatch>,
     pub keys: Rows,
     pub values: Rows,
+    pub headers: Headers,
+    pub origin: Origin,
     pub alive: Mask,
     /// In row order, at most one a row.
     pub rejects: Vec<Reject>,
+    routes: Routes,
 }
 
 impl Batch {
@@ -113,7 +142,60 @@ impl Batch {
         let keys = Rows::over(raw.arena().clone());
         let values = Rows::over(raw.arena().clone());
         let alive = Mask::all(raw.len());
-        Batch { raw, keys, values, alive, rejects: Vec::new() }
+        let headers = Headers::undecoded(Rows::over(raw.arena().clone()));
+        Batch {
+            raw,
+            keys,
+            values,
+            headers,
+            origin: Origin::Sink,
+            alive,
+            rejects: Vec::new(),
+            routes: Routes::default(),
+        }
+    }
+
+    /// The topic a record goes to: the one it was fetched from, until a transform changes it.
+    pub fn topic(&self, row: usize) -> &Arc<str> {
+        self.routes.topic(row).unwrap_or_else(|| self.raw.topic())
+    }
+
+    /// Whether a transform has sent any record to another topic.
+    pub fn is_routed(&self) -> bool {
+        !self.routes.is_empty()
+    }
+
+    pub fn set_topic(&mut self, row: usize, topic: &str) {
+        self.routes.set_topic(self.raw.len(), row, topic, self.raw.topic());
+    }
+
+    /// The record's partition, changed or not; `None` where the producer chooses one.
+    pub fn partition(&self, row: usize) -> Option<i32> {
+        let own = Some(self.raw.partition()).filter(|partition| *partition >= 0);
+        self.routes.partition(row).unwrap_or(own)
+    }
+
+    pub fn set_partition(&mut self, row: usize, partition: Option<i32>) {
+        self.routes.set_partition(self.raw.len(), row, partition);
+    }
+
+    /// Milliseconds since the epoch, changed or not; `None` where the record has no timestamp.
+    pub fn timestamp(&self, row: usize) -> Option<i64> {
+        self.routes.timestamp(row).unwrap_or_else(|| {
+            self.raw.records().get(row).map(|record| record.timestamp).filter(|time| *time != -1)
+        })
+    }
+
+    pub fn set_timestamp(&mut self, row: usize, timestamp: Option<i64>) {
+        self.routes.set_timestamp(self.raw.len(), row, timestamp);
+    }
+
+    /// The offset a record was fetched at; `None` for a source's records.
+    pub fn offset(&self, row: usize) -> Option<i64> {
+        match self.origin {
+            Origin::Sink => self.raw.records().get(row).map(|record| record.offset),
+            Origin::Source => None,
+        }
     }
 
     pub fn tp(&self) -> &TopicPartition {
@@ -147,6 +229,33 @@ impl Batch {
 mod tests {
     use super::*;
     use crate::raw::{RawBatchBuilder, TimestampType};
+
+    #[test]
+    fn coordinates_change_by_row_and_the_fetched_ones_stay() {
+        let mut b = RawBatchBuilder::new(TopicPartition::new("t", 3));
+        b.push(7, 5, TimestampType::CreateTime, None, None);
+        b.push(8, -1, TimestampType::None, None, None);
+        let mut batch = Batch::new(Arc::new(b.finish(9)));
+        assert!(!batch.is_routed());
+        assert_eq!((batch.timestamp(0), batch.timestamp(1)), (Some(5), None));
+        assert_eq!(
+            (&**batch.topic(0), batch.partition(0), batch.offset(1)),
+            ("t", Some(3), Some(8))
+        );
+        batch.set_topic(1, "u");
+        batch.set_timestamp(0, None);
+        batch.set_partition(1, None);
+        assert!(batch.is_routed());
+        assert_eq!((&**batch.topic(0), &**batch.topic(1)), ("t", "u"));
+        assert_eq!(
+            (batch.timestamp(0), batch.partition(0), batch.partition(1)),
+            (None, Some(3), None)
+        );
+        batch.set_topic(1, "t");
+        assert_eq!((&**batch.topic(1), &**batch.raw.topic()), ("t", "t"));
+        batch.origin = Origin::Source;
+        assert_eq!(batch.offset(1), None);
+    }
 
     #[test]
     fn rejects_stay_in_row_order_and_the_first_reason_wins() {

@@ -150,14 +150,24 @@ impl RawBatch {
 
     /// The headers of a record in order, duplicates included.
     pub fn headers(&self, row: usize) -> impl DoubleEndedIterator<Item = (&str, Option<&[u8]>)> {
+        self.header_places(row).map(|(name, value)| (name, self.get(value)))
+    }
+
+    /// The same, with the place of each value in the arena.
+    pub fn header_places(&self, row: usize) -> impl DoubleEndedIterator<Item = (&str, Span)> {
         let range = self
             .records
             .get(row)
             .map_or(0..0, |r| r.headers_start as usize..(r.headers_start + r.headers_len) as usize);
         self.headers.get(range).unwrap_or_default().iter().map(|h| {
             let name = self.get(h.name).and_then(|b| std::str::from_utf8(b).ok()).unwrap_or("");
-            (name, self.get(h.value))
+            (name, h.value)
         })
+    }
+
+    /// Whether any record carries a header.
+    pub fn has_headers(&self) -> bool {
+        !self.headers.is_empty()
     }
 
     /// The last header of that name, as Connect's `lastWithName`; the inner `None` is a null value.

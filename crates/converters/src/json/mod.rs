@@ -213,7 +213,11 @@ impl Converter for JsonConverter {
                 fault.reject()
             })
         });
-        let rows = if side == Side::Key { &batch.keys } else { &batch.values };
+        let rows = match side {
+            Side::Key => &batch.keys,
+            Side::Value => &batch.values,
+            Side::Header => return,
+        };
         self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
     }
 
