@@ -1,1 +1,39 @@
 //! The single-message transforms and predicates that are built in.
+//!
+//! Place in the data path: between the converters and the task, a vectorised pass over a batch each.
+//! One folder per transform or predicate, one line in [`TRANSFORMS`] or [`PREDICATES`] (two where there
+//! are `$Key` and `$Value` forms). They are looked up by the spellings Kafka Connect accepts: the full
+//! class name and the simple name.
+
+mod fault;
+mod filter;
+mod hoist_field;
+mod part;
+mod plugin;
+mod schema_cache;
+
+use api::{PredicatePlugin, TransformPlugin};
+
+static TRANSFORMS: &[&TransformPlugin] = &[&filter::PLUGIN, &hoist_field::KEY, &hoist_field::VALUE];
+
+static PREDICATES: &[&PredicatePlugin] = &[];
+
+/// All transforms.
+pub fn transforms() -> &'static [&'static TransformPlugin] {
+    TRANSFORMS
+}
+
+/// All predicates.
+pub fn predicates() -> &'static [&'static PredicatePlugin] {
+    PREDICATES
+}
+
+/// The transform of this class name or alias.
+pub fn find(name: &str) -> Option<&'static TransformPlugin> {
+    TRANSFORMS.iter().copied().find(|plugin| plugin.class == name || plugin.aliases.contains(&name))
+}
+
+/// The predicate of this class name or alias.
+pub fn find_predicate(name: &str) -> Option<&'static PredicatePlugin> {
+    PREDICATES.iter().copied().find(|plugin| plugin.class == name || plugin.aliases.contains(&name))
+}

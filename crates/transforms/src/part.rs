@@ -1,0 +1,114 @@
+//! The part of a record that a transform works on, its key or its value, and the one pass over a
+//! batch that transforms share.
+//!
+//! Place in the data path: between converters and the task. Invariants: every row keeps its number;
+//! rows that are not selected or not alive keep schema and value; a row that is refused becomes a
+//! reject with the transform's class. No cell is changed in place, since rows may share cells: what
+//! changes is written anew, what stays is referred to.
+
+use crate::fault::Fault;
+use data::{Batch, Cell, Mask, Reject, Roots, Rows, Schema};
+use std::sync::Arc;
+
+/// What the `$Key` and `$Value` forms of a class differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Key,
+    Value,
+}
+
+impl Part {
+    pub(crate) fn rows(self, batch: &Batch) -> &Rows {
+        match self {
+            Part::Key => &batch.keys,
+            Part::Value => &batch.values,
+        }
+    }
+
+    pub(crate) fn rows_mut(self, batch: &mut Batch) -> &mut Rows {
+        match self {
+            Part::Key => &mut batch.keys,
+            Part::Value => &mut batch.values,
+        }
+    }
+}
+
+/// One row of the part that is rewritten.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    pub(crate) number: usize,
+    pub(crate) schema: Option<&'a Arc<Schema>>,
+    pub(crate) cell: Cell,
+}
+
+/// Gives the selected rows of a part to `change`, which pushes exactly one root onto the new roots or
+/// refuses. It gets the part's row set, which has its cells and no rows meanwhile, and the rest of the
+/// batch, from which the part is missing meanwhile.
+pub(crate) fn rewrite(
+    class: &'static str,
+    part: Part,
+    batch: &mut Batch,
+    selected: &Mask,
+    mut change: impl FnMut(&mut Rows, &mut Batch, Row<'_>, &mut Roots) -> Result<(), Fault>,
+) {
+    let mut rows = std::mem::take(part.rows_mut(batch));
+    let old = rows.take_roots();
+    let mut new = Roots::default();
+    new.reserve(old.len());
+    for run in old.runs() {
+        let schema = run.schema.as_ref();
+        for number in run.range() {
+            let cell = old.get(number);
+            if !selected.is_alive(number) || !batch.alive.is_alive(number) {
+                new.push(schema, cell);
+                continue;
+            }
+            let row = Row { number, schema, cell };
+            if let Err(fault) = change(&mut rows, batch, row, &mut new) {
+                // A null of the run before, so that a bad record does not cut a run in two.
+                let last = new.runs().last().and_then(|run| run.schema.clone());
+                new.push(last.as_ref(), Cell::Null);
+                refuse(class, batch, number, fault);
+            }
+        }
+    }
+    rows.set_roots(new);
+    *part.rows_mut(batch) = rows;
+}
+
+/// Takes a row out of the batch with the transform's reason.
+pub(crate) fn refuse(class: &'static str, batch: &mut Batch, row: usize, fault: Fault) {
+    let message = fault.message.into_owned();
+    batch.reject(Reject::transformation(row, class, fault.exception, message));
+}
+
+/// The rows a transform is to look at.
+pub(crate) fn chosen<'a>(
+    batch: &Batch,
+    selected: &'a Mask,
+) -> impl Iterator<Item = usize> + use<'a> {
+    let alive = batch.alive.clone();
+    (0..batch.len()).filter(move |row| selected.is_alive(*row) && alive.is_alive(*row))
+}
+
+/// The value of a field or member under its schema, the schema's default for a null if `replace`.
+pub(crate) fn with_default(
+    rows: &mut Rows,
+    schema: Option<&Schema>,
+    cell: Cell,
+    replace: bool,
+) -> Cell {
+    match schema.and_then(Schema::default) {
+        Some(default) if replace && cell.is_null() => rows.put_value(schema, default),
+        _ => cell,
+    }
+}
+
+/// The place of a map's member of that name: of its value in the map's cells.
+pub(crate) fn member(rows: &Rows, map: data::Span, name: &str) -> Option<usize> {
+    let of_name = |pair: &[Cell]| match pair.first() {
+        Some(Cell::Text(span)) => rows.bytes(*span) == name.as_bytes(),
+        _ => false,
+    };
+    rows.cells(map).chunks_exact(2).position(of_name).map(|pair| pair * 2 + 1)
+}
