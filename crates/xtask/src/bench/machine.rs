@@ -4,16 +4,35 @@ use std::{fs, process::Command};
 
 use rdkafka::util::get_rdkafka_version;
 
-/// Lines of a list, in Markdown.
+/// Lines of a list, in Markdown, for runs with a broker and a database.
 pub(super) fn describe(postgres: &str) -> Vec<String> {
     let (_, librdkafka) = get_rdkafka_version();
+    let mut lines = hardware();
+    lines.extend([
+        format!("Apache Kafka {}, one KRaft node; PostgreSQL {postgres}", kafka_version()),
+        format!("librdkafka {librdkafka}; {}", rustc()),
+        format!("commit {}", commit()),
+    ]);
+    lines
+}
+
+/// The same for runs within one process.
+pub(super) fn describe_process() -> Vec<String> {
+    let mut lines = hardware();
+    lines.extend([rustc(), format!("commit {}", commit())]);
+    lines
+}
+
+/// What else the machine was doing in the last minute, as a number of busy cores.
+pub(super) fn load() -> String {
+    read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned()
+}
+
+fn hardware() -> Vec<String> {
     vec![
         format!("processor: {}, {} cores", cpu_model(), cores()),
         format!("memory: {:.0} GB", memory_gb()),
         format!("kernel: Linux {}", read("/proc/sys/kernel/osrelease")),
-        format!("Apache Kafka {}, one KRaft node; PostgreSQL {postgres}", kafka_version()),
-        format!("librdkafka {librdkafka}; {}", rustc()),
-        format!("commit {}", commit()),
     ]
 }
 

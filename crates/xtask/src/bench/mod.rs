@@ -1,12 +1,15 @@
-//! Benchmarks of the built binary, each against references that are measured in the same run.
+//! Benchmarks of the built binary and of its parts, each against references that are measured in the
+//! same run.
 //!
 //! They run for minutes on a quiet machine, so they are a chore and no tests. Results are kept in
 //! `bench/results` with the machine described.
 
+mod data;
 mod machine;
 mod process;
 mod sink;
 mod table;
+mod workload;
 
 use std::{
     path::{Path, PathBuf},
@@ -19,6 +22,8 @@ use anyhow::{Context as _, Result, ensure};
 pub(crate) enum Bench {
     /// Kafka into PostgreSQL and SQLite: throughput, latency, memory, restarts
     Sink(sink::Args),
+    /// Converters alone: nanoseconds and allocations a record
+    Data(data::Args),
 }
 
 pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
@@ -28,6 +33,7 @@ pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
     }
     match bench {
         Bench::Sink(args) => sink::run(&args),
+        Bench::Data(args) => data::run(&args),
     }
 }
 
@@ -70,4 +76,9 @@ fn root() -> PathBuf {
 #[expect(clippy::print_stderr, reason = "a command's progress")]
 fn say(line: &str) {
     eprintln!("{line}");
+}
+
+#[expect(clippy::print_stdout, reason = "a command's output")]
+fn print(text: &str) {
+    println!("{text}");
 }

@@ -12,8 +12,8 @@ use rdkafka::producer::Producer as _;
 use super::Bench;
 use super::topics::{Form, Topic, producer, send, write};
 use super::transfer::{Transfer, Watch as _};
-use super::workload::{Generation, Order};
 use super::write::{check_rows, create_usual_table};
+use crate::bench::workload::{Generation, Order};
 use crate::bench::{
     process::{cpu_seconds, memory, pause},
     table::{Goal, Section, Series},

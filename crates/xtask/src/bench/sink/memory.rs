@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use super::Bench;
 use super::topics::{Form, Topic};
 use super::transfer::{Transfer, Watch as _};
-use super::workload::Generation;
 use super::write::{check_rows, create_usual_table};
+use crate::bench::workload::Generation;
 use crate::bench::{
     process::{memory, pause},
     table::{Goal, Section, thousands},

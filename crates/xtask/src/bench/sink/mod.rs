@@ -16,7 +16,6 @@ mod sqlite;
 mod topics;
 mod transfer;
 mod upsert;
-mod workload;
 mod write;
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::ExitCode};
@@ -25,8 +24,7 @@ use anyhow::{Context as _, Result};
 use testkit::postgres::{Client, Database};
 
 use self::topics::{Form, Topic};
-use self::workload::Generation;
-use super::{machine, root, say, table::Section};
+use super::{machine, print, root, say, table::Section, workload::Generation};
 
 /// Rows per CPU-second of the worker that the fastest JVM sink reaches with inserts and with upserts,
 /// warm and tuned. Measured once, on the reference machine (2 virtual cores with AVX-512).
@@ -215,9 +213,4 @@ fn opening(bench: &Bench, args: &Args) -> String {
         bench.runs,
         if args.quick { "\nThis was a quick run: its figures mean little.\n" } else { "" }
     )
-}
-
-#[expect(clippy::print_stdout, reason = "a command's output")]
-fn print(text: &str) {
-    println!("{text}");
 }

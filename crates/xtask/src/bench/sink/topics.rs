@@ -11,8 +11,8 @@ use rdkafka::{
     types::RDKafkaErrorCode,
 };
 
-use super::workload::{Generation, Order};
 use crate::bench::say;
+use crate::bench::workload::{Generation, Order};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {

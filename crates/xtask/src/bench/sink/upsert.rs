@@ -5,10 +5,10 @@ use anyhow::{Result, ensure};
 
 use super::topics::Topic;
 use super::transfer::{Case, Transfer};
-use super::workload::Generation;
 use super::write::{UpsertData, check_rows, checkpoint, create_usual_table};
 use super::{Bench, JVM_UPSERT_PER_CPU_S};
 use crate::bench::table::{Goal, Section, paired_ratio};
+use crate::bench::workload::Generation;
 
 const TRANSACTION: u64 = 5_000;
 const COLUMNS: [&str; 7] = [

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use sql::postgres::wire::{ConnectConfig, Connection, Format, Param, Pipeline, Wait};
 
 use super::Bench;
-use super::workload::{Generation, Order};
+use crate::bench::workload::{Generation, Order};
 
 /// The table as the workload defines it.
 pub(super) fn create_table(bench: &Bench, created: &str, key: &str) {

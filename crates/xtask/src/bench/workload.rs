@@ -10,9 +10,9 @@ use md5::{Digest as _, Md5};
 const CURRENCIES: [&str; 5] = ["EUR", "USD", "GBP", "JPY", "CHF"];
 const CREATED_FIRST_MS: i64 = 1_700_000_000_000;
 
-/// What stands before the payload, in the form that Connect's JSON converter reads.
-const SCHEMA: &str = concat!(
-    r#"{"schema":{"type":"struct","fields":["#,
+/// The schema of the values, in the form that Connect's JSON converter reads.
+pub(super) const SCHEMA_JSON: &str = concat!(
+    r#"{"type":"struct","fields":["#,
     r#"{"type":"int64","optional":false,"field":"id"},"#,
     r#"{"type":"string","optional":false,"field":"customer"},"#,
     r#"{"type":"double","optional":false,"field":"amount"},"#,
@@ -21,7 +21,7 @@ const SCHEMA: &str = concat!(
     r#""version":1,"field":"created"},"#,
     r#"{"type":"string","optional":false,"field":"note"},"#,
     r#"{"type":"boolean","optional":false,"field":"paid"}],"#,
-    r#""optional":false,"name":"orders"},"payload":"#,
+    r#""optional":false,"name":"orders"}"#,
 );
 
 /// The columns of one order.
@@ -77,7 +77,7 @@ impl Order {
 
     /// The record's value with its schema.
     pub(super) fn envelope(&self, out: &mut String) {
-        out.push_str(SCHEMA);
+        let _ = write!(out, r#"{{"schema":{SCHEMA_JSON},"payload":"#);
         self.plain(out);
         out.push('}');
     }
@@ -137,7 +137,7 @@ mod tests {
             out
         };
         let (first, second) = (value(Generation::First), value(Generation::Second));
-        assert_eq!((first.len(), first.len() - SCHEMA.len() - 1), (663, 159));
+        assert_eq!((first.len(), first.len() - SCHEMA_JSON.len() - 22), (663, 159));
         assert_eq!(first.replace("\"g1-", "\"g2-"), second);
     }
 
