@@ -65,7 +65,9 @@ pub enum Width {
 
 /// One value. With a schema, the schema's type and logical name say how to read it:
 /// INT8..INT64 and their logical types are `Int`, FLOAT32 and FLOAT64 are `Float`, STRING is `Text`,
-/// BYTES is `Bytes` (Decimal: `Decimal`), ARRAY is `List`, MAP is `Map`, STRUCT is `Struct`.
+/// BYTES is `Bytes` (Decimal: `Decimal`), ARRAY is `List`, MAP is `Map`, STRUCT is `Struct`. An `Int`
+/// under a date, time or timestamp is its encoding; one of width `W8` there is not even that, but
+/// a plain integer of the schema's type that got under the wrong name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
     Null,

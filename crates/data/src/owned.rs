@@ -17,6 +17,7 @@ impl Rows {
         match value {
             Value::Null => Cell::Null,
             Value::Bool(v) => Cell::Bool(*v),
+            Value::Int(v, _) if schema.is_some_and(is_temporal) => Cell::Int(*v, Width::W8),
             Value::Int(v, width) => Cell::Int(*v, *width),
             Value::Float32(v) if kind(schema) == Some(Type::Float32) => Cell::Float(f64::from(*v)),
             Value::Float32(v) => Cell::Float32(*v),
@@ -119,9 +120,19 @@ fn kind(schema: Option<&Schema>) -> Option<Type> {
     schema.map(Schema::kind)
 }
 
+fn is_temporal(schema: &Schema) -> bool {
+    matches!(schema.logical(), Logical::Date | Logical::Time | Logical::Timestamp)
+}
+
 fn integer(schema: Option<&Schema>, value: i64, width: Width) -> Value {
     let Some(schema) = schema else { return Value::Int(value, width) };
     match (schema.logical(), schema.kind()) {
+        (_, Type::Int32) if width == Width::W8 && is_temporal(schema) => {
+            Value::Int(value, Width::W32)
+        }
+        (_, Type::Int64) if width == Width::W8 && is_temporal(schema) => {
+            Value::Int(value, Width::W64)
+        }
         (Logical::Date, _) => Value::Instant(value.saturating_mul(DAY_MS)),
         (Logical::Time | Logical::Timestamp, _) => Value::Instant(value),
         (_, Type::Int8) => Value::Int(value, Width::W8),
@@ -164,6 +175,7 @@ mod tests {
             of(&float, Value::Float32(0.1)),
             of(&byte, Value::Int(7, Width::W8)),
             of(&byte, Value::Text("no".into())),
+            of(&date, Value::Int(5, Width::W32)),
         ] {
             assert_eq!(seen, wanted);
         }

@@ -160,6 +160,19 @@ impl Rows {
         Span { start, len: cells.len() as u32 }
     }
 
+    /// Appends a copy of cells of this set, nulls behind it, and gives the place of both: what a
+    /// struct or map becomes that is changed or extended.
+    pub fn copy(&mut self, span: Span, more: usize) -> Span {
+        let start = self.cells.len();
+        let len = self.cells(span).len();
+        self.cells.reserve(len + more);
+        if len > 0 {
+            self.cells.extend_from_within(span.range());
+        }
+        self.cells.resize(start + len + more, Cell::Null);
+        Span { start: start as u32, len: (len + more) as u32 }
+    }
+
     /// Writes one cell of an allocated span; an index past its end is ignored.
     pub fn set(&mut self, span: Span, index: usize, cell: Cell) {
         if index < span.len as usize
@@ -247,6 +260,18 @@ mod tests {
         assert_eq!(rows.text(own), "world");
         assert_eq!(rows.text(Span { start: 4, len: 9 }), "", "out of bounds reads as empty");
         assert!(rows.schema(1).is_some() && rows.schema(2).is_none());
+    }
+
+    #[test]
+    fn a_copy_has_room_behind_it_and_leaves_the_original() {
+        let mut rows = Rows::default();
+        let old = rows.alloc_from(&[Cell::int(1), Cell::int(2)]);
+        let new = rows.copy(old, 1);
+        rows.set(new, 0, Cell::Bool(true));
+        assert_eq!(rows.cells(old), [Cell::int(1), Cell::int(2)]);
+        assert_eq!(rows.cells(new), [Cell::Bool(true), Cell::int(2), Cell::Null]);
+        let outside = rows.copy(Span { start: 4, len: 9 }, 1);
+        assert_eq!(rows.cells(outside), [Cell::Null], "out of bounds reads as empty");
     }
 
     #[test]

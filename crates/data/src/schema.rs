@@ -264,6 +264,22 @@ impl SchemaBuilder {
         SchemaBuilder { schema: Schema::new(kind) }
     }
 
+    /// A schema of another type with what says the meaning of this one: name, version, doc and
+    /// parameters. Whether it is optional, its default and its children are left out.
+    pub fn like(schema: &Schema, kind: Type) -> SchemaBuilder {
+        let mut builder = SchemaBuilder::new(kind);
+        builder.schema.name.clone_from(&schema.name);
+        builder.schema.version = schema.version;
+        builder.schema.doc.clone_from(&schema.doc);
+        builder.schema.parameters.clone_from(&schema.parameters);
+        builder
+    }
+
+    /// The same schema once more, to change some of its attributes.
+    pub fn copy(schema: &Schema) -> SchemaBuilder {
+        SchemaBuilder { schema: schema.clone() }
+    }
+
     pub fn structure() -> SchemaBuilder {
         SchemaBuilder::new(Type::Struct)
     }
@@ -417,6 +433,23 @@ mod tests {
         assert_eq!(SchemaBuilder::timestamp().build().unwrap().logical(), Logical::Timestamp);
         let odd = SchemaBuilder::new(Type::String).name(DATE).build().unwrap();
         assert_eq!(odd.logical(), Logical::None);
+    }
+
+    #[test]
+    fn a_schema_like_another_has_its_meaning_and_a_copy_has_everything() {
+        let old = SchemaBuilder::timestamp().doc("d").parameter("p", "1").optional();
+        let old = old.default(Value::Instant(1)).build().unwrap();
+        let like = SchemaBuilder::like(&old, Type::String).build().unwrap();
+        assert_eq!((like.kind(), like.logical()), (Type::String, Logical::None));
+        assert_eq!(
+            (like.name(), like.version(), like.doc()),
+            (Some(TIMESTAMP), Some(1), Some("d"))
+        );
+        assert_eq!((like.parameter("p"), like.is_optional()), (Some("1"), false));
+        assert_eq!(like.default(), None);
+        assert_eq!(SchemaBuilder::copy(&old).build().unwrap(), old);
+        let renamed = SchemaBuilder::copy(&old).name("n").build().unwrap();
+        assert_eq!((renamed.logical(), renamed.is_optional()), (Logical::None, true));
     }
 
     #[test]
