@@ -4,7 +4,7 @@
 //! interfaces render them. Keys of our own: `errors.tolerance.max.ratio`, `config.unknown.keys`.
 
 use crate::error::ConfigError;
-use crate::regexes::compile_full_match;
+use crate::regexes::JavaRegex;
 use crate::validator::Validator;
 use crate::value::{Type, Value};
 use crate::{Config, ConfigValue, config_enum};
@@ -262,7 +262,7 @@ pub fn sink_rules(topics: &[String], regex: &str, dead_letters: &str) -> Vec<Con
             ),
         )];
     }
-    if has_regex && compile_full_match(regex).is_ok_and(|pattern| pattern.is_match(name)) {
+    if has_regex && JavaRegex::new(regex).is_ok_and(|pattern| pattern.matches(name)) {
         return vec![ConfigError::new(
             "topics.regex",
             format!(

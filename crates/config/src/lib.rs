@@ -57,7 +57,7 @@ pub mod enum_field {
 }
 pub use password::{HIDDEN, Password};
 pub use props::{Props, looks_secret};
-pub use regexes::{compile_full_match, invalid_regex_text};
+pub use regexes::{FindIter, Found, JavaRegex, JavaReplacement, RegexFault, invalid_regex_text};
 pub use validator::{Bound, CustomCheck, Validator, invalid};
 pub use value::{Type, Value, java_trim};
 

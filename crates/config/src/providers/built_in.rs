@@ -5,12 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use regex::Regex;
-
 use super::ConfigProvider;
 use crate::properties;
 use crate::props::Props;
-use crate::regexes::compile_full_match;
+use crate::regexes::JavaRegex;
 
 /// The folders that a provider may read below; all of them if there is no list.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +124,7 @@ impl ConfigProvider for DirectoryProvider {
 
 /// `EnvVarConfigProvider`: the key is an environment variable, the path is empty.
 #[derive(Debug)]
-pub struct EnvProvider(Option<Regex>);
+pub struct EnvProvider(Option<JavaRegex>);
 
 impl EnvProvider {
     /// Reads `allowlist.pattern`, which must match the whole name of a variable.
@@ -135,7 +133,7 @@ impl EnvProvider {
     /// A pattern that is not valid.
     pub fn new(params: &Props) -> Result<EnvProvider, String> {
         let Some(pattern) = params.get("allowlist.pattern") else { return Ok(EnvProvider(None)) };
-        let regex = compile_full_match(pattern)
+        let regex = JavaRegex::new(pattern)
             .map_err(|fault| format!("allowlist.pattern: Invalid regex: {fault}"))?;
         Ok(EnvProvider(Some(regex)))
     }
@@ -149,7 +147,7 @@ impl ConfigProvider for EnvProvider {
                  write ${{env:NAME}}"
             ));
         }
-        let allowed = |name: &&String| self.0.as_ref().is_none_or(|regex| regex.is_match(name));
+        let allowed = |name: &&String| self.0.as_ref().is_none_or(|regex| regex.matches(name));
         let read = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
         // The names that an environment cannot have would make the look-up panic.
         let possible = |name: &&String| !name.is_empty() && !name.contains(['=', '\0']);

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Topics {
     List(Vec<String>),
     /// Topics whose whole name matches, new ones included.
-    Regex(regex::Regex),
+    Regex(config::JavaRegex),
 }
 
 impl Topics {
@@ -21,7 +21,7 @@ impl Topics {
         match self {
             Topics::List(list) => Ok(list.clone()),
             Topics::Regex(regex) => {
-                let wanted = |name: &String| regex.is_match(name) && !name.starts_with("__");
+                let wanted = |name: &String| regex.matches(name) && !name.starts_with("__");
                 let names = existing()?.into_iter().map(|topic| topic.name);
                 let mut names: Vec<String> = names.filter(wanted).collect();
                 names.sort();
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_regex_takes_whole_names_and_no_internal_topics() {
-        let regex = Topics::Regex(config::compile_full_match("db.*").unwrap());
+        let regex = Topics::Regex(config::JavaRegex::new("db.*").unwrap());
         let existing = || Ok(["db.b", "db.a", "mydb.c", "__db"].map(topic).to_vec());
         assert_eq!(regex.select(existing).unwrap(), ["db.a", "db.b"]);
     }

@@ -187,6 +187,6 @@ fn topics(config: &SinkConnectorConfig) -> Result<Topics, Error> {
     if config.topics_regex.trim().is_empty() {
         return Ok(Topics::List(config.topics.clone()));
     }
-    let pattern = config::compile_full_match(&config.topics_regex);
+    let pattern = config::JavaRegex::new(&config.topics_regex);
     pattern.map(Topics::Regex).map_err(|text| Error::config(format!("topics.regex: {text}")))
 }
