@@ -104,14 +104,15 @@ pub struct ConnectorConfig {
         display = "Header converter version")]
     pub header_converter_plugin_version: Option<String>,
 
-    /// Aliases of the transformations to apply to records, in this order. There are none in this
-    /// version: a configuration that names one is refused.
+    /// Aliases of the transformations to apply to records, in this order. Each has its keys below
+    /// `transforms.ALIAS.`: `type`, its class; `predicate`, the alias of a predicate that chooses the
+    /// records it is for; `negate`, whether it is for the others instead; and those of the class.
     #[config(default = "", group = "Transforms", order = 12, width = long,
         display = "Transforms", validator = Validator::UniqueAliases)]
     pub transforms: Vec<String>,
 
-    /// Aliases of the predicates that transformations use. There are none in this version: a
-    /// configuration that names one is refused.
+    /// Aliases of the predicates that transformations use. Each has its keys below
+    /// `predicates.ALIAS.`: `type`, its class, and those of the class.
     #[config(default = "", group = "Predicates", order = 13, width = long,
         display = "Predicates", validator = Validator::UniqueAliases)]
     pub predicates: Vec<String>,

@@ -1,4 +1,6 @@
 //! The way of a batch between Kafka and the task: key converter, value converter, transforms.
+//!
+//! Invariant: a row that was dropped or rejected by a step is not shown to the steps behind it.
 
 use api::{Converter, Predicate, Side, Transform};
 use data::{Batch, Mask, RawBatch};
@@ -6,10 +8,33 @@ use std::sync::Arc;
 
 /// A transform and the rows it is for.
 pub struct Step {
+    /// Its name in `transforms`.
+    pub alias: String,
     pub transform: Box<dyn Transform>,
-    pub predicate: Option<Box<dyn Predicate>>,
-    /// Applies to the rows that do not match instead.
+    /// Which rows it is applied to; all without.
+    pub condition: Option<Condition>,
+}
+
+/// A predicate as a step uses it.
+pub struct Condition {
+    /// Its name in `predicates`.
+    pub alias: String,
+    pub predicate: Box<dyn Predicate>,
+    /// The step is for the rows that do not match instead.
     pub negate: bool,
+}
+
+impl Step {
+    /// Applies the transform to the rows that are alive and that its condition chooses; gives the
+    /// rows that were chosen, dead ones among them.
+    pub fn apply(&mut self, batch: &mut Batch) -> Mask {
+        let selected = self.condition.as_mut().map_or_else(
+            || Mask::all(batch.len()),
+            |condition| selection(condition.predicate.as_mut(), condition.negate, batch),
+        );
+        self.transform.apply(batch, &selected);
+        selected
+    }
 }
 
 /// The converters and transforms of one task. Rows that fail anywhere are rejected in the batch.
@@ -22,26 +47,32 @@ pub struct Chain {
 impl Chain {
     /// Decodes a fetched batch and runs the transforms over it.
     pub fn run(&mut self, raw: RawBatch) -> Batch {
-        let mut batch = Batch::new(Arc::new(raw));
-        if batch.is_empty() {
-            return batch;
-        }
-        self.key.decode(Side::Key, &mut batch);
-        self.value.decode(Side::Value, &mut batch);
+        let mut batch = self.decode(raw);
         for step in &mut self.steps {
-            let selected = selection(step, &batch);
-            step.transform.apply(&mut batch, &selected);
+            if batch.alive.count() == 0 {
+                break;
+            }
+            step.apply(&mut batch);
+        }
+        batch
+    }
+
+    /// Runs the converters alone.
+    pub fn decode(&mut self, raw: RawBatch) -> Batch {
+        let mut batch = Batch::new(Arc::new(raw));
+        if !batch.is_empty() {
+            self.key.decode(Side::Key, &mut batch);
+            self.value.decode(Side::Value, &mut batch);
         }
         batch
     }
 }
 
-fn selection(step: &mut Step, batch: &Batch) -> Mask {
+fn selection(predicate: &mut dyn Predicate, negate: bool, batch: &Batch) -> Mask {
     let all = Mask::all(batch.len());
-    let Some(predicate) = &mut step.predicate else { return all };
     let mut matching = all.clone();
     predicate.select(batch, &mut matching);
-    if !step.negate {
+    if !negate {
         return matching;
     }
     let mut others = all;

@@ -10,13 +10,15 @@
 //! - every record ends as stored, reported or still to be read.
 
 mod chain;
+mod chain_config;
 mod errors;
 mod plugins;
 mod sink;
 mod status;
 mod worker;
 
-pub use chain::{Chain, Step};
+pub use chain::{Chain, Condition, Step};
+pub use chain_config::ChainFindings;
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS};
 pub use plugins::Plugins;
 pub use sink::{

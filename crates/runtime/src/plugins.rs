@@ -1,6 +1,8 @@
 //! The plugins a worker offers, as the binary wires them. The runtime itself knows none.
 
-use api::{ConnectorPlugin, ConverterPlugin};
+use api::{
+    ConnectorPlugin, Converter, ConverterPlugin, Error, PredicatePlugin, Side, TransformPlugin,
+};
 use config::Props;
 
 /// Look-ups over the built-in lists.
@@ -14,6 +16,10 @@ pub struct Plugins {
     pub converter: fn(&str) -> Option<&'static ConverterPlugin>,
     /// Every converter class, for messages.
     pub converters: fn() -> Vec<&'static str>,
+    pub transform: fn(&str) -> Option<&'static TransformPlugin>,
+    pub transforms: fn() -> &'static [&'static TransformPlugin],
+    pub predicate: fn(&str) -> Option<&'static PredicatePlugin>,
+    pub predicates: fn() -> &'static [&'static PredicatePlugin],
 }
 
 impl Plugins {
@@ -28,5 +34,20 @@ impl Plugins {
         let guess =
             nearest.map_or_else(|| ".".to_owned(), |name| format!("; did you mean {name}?"));
         Err(format!("Class {class} could not be found{guess} Built in: {}", all.join(", ")))
+    }
+
+    /// Makes the converter that `key` names, from the keys below it.
+    ///
+    /// # Errors
+    /// The class is unknown, or its settings are wrong.
+    pub fn make_converter(
+        &self,
+        key: &str,
+        side: Side,
+        props: &Props,
+    ) -> Result<Box<dyn Converter>, Error> {
+        let class = props.get(key).unwrap_or_default();
+        let plugin = self.find_converter(class).map_err(Error::config)?;
+        (plugin.make)(&props.with_prefix(&format!("{key}.")), side)
     }
 }

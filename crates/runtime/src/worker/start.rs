@@ -57,7 +57,8 @@ impl Worker {
         let settings = self.task_settings(name, task, &props, &config)?;
         let key = self.converter("key.converter", Side::Key, &props)?;
         let value = self.converter("value.converter", Side::Value, &props)?;
-        let chain = Chain { key, value, steps: Vec::new() };
+        let steps = self.plugins.steps(&props).map_err(config_error)?;
+        let chain = Chain { key, value, steps };
         let connector = self.connector(&props)?;
         let (connector_name, group_id) = (name.to_owned(), settings.group.clone());
         let tolerance = match config.common.errors_tolerance {
@@ -177,9 +178,7 @@ impl Worker {
         connector: &Props,
     ) -> Result<Box<dyn Converter>, Error> {
         let source = if connector.contains(key) { connector } else { &self.props };
-        let class = source.get(key).unwrap_or_default();
-        let plugin = self.plugins.find_converter(class).map_err(Error::config)?;
-        (plugin.make)(&source.with_prefix(&format!("{key}.")), side)
+        self.plugins.make_converter(key, side, source)
     }
 }
 

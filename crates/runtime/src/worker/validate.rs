@@ -40,7 +40,7 @@ impl Worker {
         self.check_connector(connector.as_ref(), class, props, &mut found);
         self.check_unknown(connector.as_ref(), class, props, unknown, &mut found);
         self.check_converters(props, unknown, &mut found);
-        self.check_transforms(props, &mut found);
+        self.check_transforms(props, unknown, &mut found);
         self.check_overrides(props, &mut found);
         found.notices.extend(connector.notices(props));
         found.finish()
@@ -86,19 +86,14 @@ impl Worker {
         format!("Connector config contains no connector type\n  hint: {guess}There are: {all}")
     }
 
-    /// There are no transforms in this version: a chain that names one must not run without it.
-    fn check_transforms(&self, props: &Props, found: &mut Findings) {
-        for kind in ["transforms", "predicates"] {
-            let names = props.get(kind).unwrap_or_default();
-            for alias in names.split(',').map(str::trim).filter(|alias| !alias.is_empty()) {
-                let key = format!("{kind}.{alias}.type");
-                let class = props.get(&key).unwrap_or("(not set)");
-                let text = format!(
-                    "Invalid value {class} for configuration {key}: Class {class} could not be \
-                     found. This version has no {kind} built in."
-                );
-                found.errors.push(ConfigError::new(key.as_str(), text));
-            }
+    fn check_transforms(&self, props: &Props, policy: UnknownKeys, found: &mut Findings) {
+        let chain = self.plugins.check_chain(props);
+        found.errors.extend(chain.errors);
+        found.unknown(chain.unknown, policy);
+        match policy {
+            UnknownKeys::Ignore => {}
+            UnknownKeys::Warn => found.notices.extend(chain.unused.into_iter().map(|e| e.message)),
+            UnknownKeys::Fail => found.errors.extend(chain.unused),
         }
     }
 

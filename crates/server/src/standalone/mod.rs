@@ -4,6 +4,8 @@
 //! database) is shown in the status and retried; it does not end the worker.
 
 #[cfg(test)]
+mod chain_checks;
+#[cfg(test)]
 mod checks;
 mod connector_file;
 mod document;
@@ -46,6 +48,10 @@ fn plugins() -> Plugins {
         connectors: connectors::names,
         converter: converters::find,
         converters: || converters::plugins().iter().map(|plugin| plugin.class).collect(),
+        transform: transforms::find,
+        transforms: transforms::transforms,
+        predicate: transforms::find_predicate,
+        predicates: transforms::predicates,
     }
 }
 
