@@ -38,7 +38,7 @@ pub fn decimal_to_text(unscaled: &[u8], scale: i32, out: &mut Vec<u8>) {
 /// Parses a decimal number, with or without an exponent, into unscaled bytes and its own scale.
 /// `None` where the text is no number or its exponent is beyond 100,000.
 pub fn decimal_from_text(text: &str) -> Option<(Vec<u8>, i32)> {
-    const EXPONENT_MAX: i64 = 100_000;
+    const EXPONENT_MAX: u64 = 100_000;
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (text.get(..at)?, text.get(at + 1..)?.parse::<i64>().ok()?),
         None => (text, 0),
@@ -49,8 +49,8 @@ pub fn decimal_from_text(text: &str) -> Option<(Vec<u8>, i32)> {
     if bare.is_empty() || !bare.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let scale = fraction.len() as i64 - exponent;
-    if scale.abs() > EXPONENT_MAX {
+    let scale = (fraction.len() as i64).checked_sub(exponent)?;
+    if scale.unsigned_abs() > EXPONENT_MAX {
         return None;
     }
     let unscaled = match digits.parse::<i128>() {
@@ -119,6 +119,10 @@ mod tests {
     fn odd_input_is_refused_or_zero() {
         for bad in ["", "-", ".", "1e", "abc", "1_0", "1e999999", "--1"] {
             assert_eq!(decimal_from_text(bad), None, "{bad}");
+        }
+        for exponent in [i64::MIN, i64::MIN + 1, i64::MAX] {
+            let text = format!("1.5e{exponent}");
+            assert_eq!(decimal_from_text(&text), None, "{text}");
         }
         assert_eq!(text(&[], 0), "0");
         assert_eq!(text(&[], 2), "0.00");
