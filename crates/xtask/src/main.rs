@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own chores, one module each.
 
 mod bench;
+mod golden;
 mod tidy;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ struct Cli {
 enum Chore {
     /// Checks the house rules that neither rustfmt nor clippy knows.
     Tidy,
+    /// Puts recorded answers of Kafka Connect to Copycat's crates and prints what differs.
+    Golden(golden::Golden),
     /// Measures the built binary against references in the same run.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -26,6 +29,7 @@ enum Chore {
 fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().chore {
         Chore::Tidy => tidy::run(),
+        Chore::Golden(args) => golden::run(&args),
         Chore::Bench(bench) => bench::run(bench),
     }
 }
