@@ -28,6 +28,18 @@ impl Fault {
         Fault { exception: "java.lang.IllegalArgumentException", message: message.into() }
     }
 
+    /// A key of a map that is no text, where fields are looked up by name.
+    pub(crate) fn not_text(key: Cell) -> Fault {
+        Fault {
+            exception: "java.lang.ClassCastException",
+            message: format!(
+                "Only maps with text keys have fields, found a key of class {}",
+                java_class(None, key)
+            )
+            .into(),
+        }
+    }
+
     /// A schema that cannot be built.
     pub(crate) fn builder(message: impl Into<Cow<'static, str>>) -> Fault {
         Fault {

@@ -5,16 +5,30 @@
 //! are `$Key` and `$Value` forms). They are looked up by the spellings Kafka Connect accepts: the full
 //! class name and the simple name.
 
+mod extract_field;
 mod fault;
+mod field_path;
 mod filter;
 mod hoist_field;
+mod kept;
+mod layout_cache;
 mod part;
 mod plugin;
+mod replace_field;
 mod schema_cache;
+mod shape;
 
 use api::{PredicatePlugin, TransformPlugin};
 
-static TRANSFORMS: &[&TransformPlugin] = &[&filter::PLUGIN, &hoist_field::KEY, &hoist_field::VALUE];
+static TRANSFORMS: &[&TransformPlugin] = &[
+    &extract_field::KEY,
+    &extract_field::VALUE,
+    &filter::PLUGIN,
+    &hoist_field::KEY,
+    &hoist_field::VALUE,
+    &replace_field::KEY,
+    &replace_field::VALUE,
+];
 
 static PREDICATES: &[&PredicatePlugin] = &[];
 

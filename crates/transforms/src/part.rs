@@ -104,6 +104,26 @@ pub(crate) fn with_default(
     }
 }
 
+/// The value of a map's member of that name, null where there is none. `place` is where the last map had
+/// it, which is where most have it, and is looked at first.
+pub(crate) fn member_near(rows: &Rows, map: data::Span, name: &str, place: &mut usize) -> Cell {
+    let cells = rows.cells(map);
+    let of_name = |pair: &[Cell]| match pair {
+        [Cell::Text(span), value] if rows.bytes(*span) == name.as_bytes() => Some(*value),
+        _ => None,
+    };
+    if let Some(value) = cells.get(*place..*place + 2).and_then(of_name) {
+        return value;
+    }
+    for (pair, start) in cells.chunks_exact(2).zip((0..).step_by(2)) {
+        if let Some(value) = of_name(pair) {
+            *place = start;
+            return value;
+        }
+    }
+    Cell::Null
+}
+
 /// The place of a map's member of that name: of its value in the map's cells.
 pub(crate) fn member(rows: &Rows, map: data::Span, name: &str) -> Option<usize> {
     let of_name = |pair: &[Cell]| match pair.first() {
