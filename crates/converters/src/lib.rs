@@ -8,7 +8,6 @@ mod batch;
 mod byte_array;
 mod json;
 mod string;
-mod text;
 
 use api::ConverterPlugin;
 

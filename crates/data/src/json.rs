@@ -158,8 +158,8 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builder::SchemaBuilder;
     use crate::cell::Width;
-    use crate::schema::SchemaBuilder;
     use crate::value::Value;
     use std::sync::Arc;
 

@@ -12,33 +12,44 @@
 
 mod arena;
 mod batch;
+mod builder;
 mod calendar;
 mod cell;
 mod decimal;
+mod error;
 mod headers;
+pub mod java_text;
 mod json;
 mod json_cells;
 mod owned;
 mod partition;
+mod project;
 mod raw;
 mod roots;
 mod routes;
 mod rows;
 mod schema;
+mod shared;
+mod structs;
+mod validate;
 mod value;
+mod value_eq;
+pub mod values;
 
 pub use arena::{Arena, ArenaPool};
 pub use batch::{Batch, Mask, Origin, Reject, Stage};
-pub use calendar::{DAY_MS, civil_date};
+pub use builder::SchemaBuilder;
+pub use calendar::{DAY_MS, civil_date, java_date, java_day};
 pub use cell::{Cell, Span, Width};
 pub use decimal::{decimal_from_text, decimal_to_text};
+pub use error::SchemaError;
 pub use headers::{Header, Headers};
 pub use json::{write_json, write_json_string};
 pub use partition::TopicPartition;
+pub use project::project;
 pub use raw::{RawBatch, RawBatchBuilder, RawHeader, RawRecord, TimestampType, ValueParts};
 pub use roots::Roots;
 pub use rows::{Heap, Rows, Run};
-pub use schema::{
-    DATE, DECIMAL, Field, Logical, Schema, SchemaBuilder, SchemaError, TIME, TIMESTAMP, Type,
-};
+pub use schema::{DATE, DECIMAL, Field, Logical, Schema, TIME, TIMESTAMP, Type};
+pub use validate::infer_schema;
 pub use value::{Struct, Value};

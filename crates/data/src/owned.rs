@@ -156,7 +156,7 @@ fn number(text: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::SchemaBuilder;
+    use crate::builder::SchemaBuilder;
 
     #[test]
     fn values_come_back_from_cells_with_their_classes() {

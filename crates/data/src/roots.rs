@@ -73,8 +73,9 @@ impl Roots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builder::SchemaBuilder;
     use crate::rows::Rows;
-    use crate::schema::{SchemaBuilder, Type};
+    use crate::schema::Type;
 
     #[test]
     fn a_part_takes_the_place_of_the_whole_and_back() {

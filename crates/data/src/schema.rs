@@ -5,7 +5,7 @@
 //! `Time`, `Timestamp`).
 
 use crate::value::Value;
-use std::fmt;
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -33,6 +33,22 @@ pub enum Type {
 }
 
 impl Type {
+    /// All types, in their order.
+    pub const ALL: [Type; 12] = [
+        Type::Int8,
+        Type::Int16,
+        Type::Int32,
+        Type::Int64,
+        Type::Float32,
+        Type::Float64,
+        Type::Boolean,
+        Type::String,
+        Type::Bytes,
+        Type::Array,
+        Type::Map,
+        Type::Struct,
+    ];
+
     /// The name in messages (`INT32`).
     pub fn name(self) -> &'static str {
         match self {
@@ -70,21 +86,13 @@ impl Type {
     }
 
     pub fn from_json_name(name: &str) -> Option<Type> {
-        const ALL: [Type; 12] = [
-            Type::Int8,
-            Type::Int16,
-            Type::Int32,
-            Type::Int64,
-            Type::Float32,
-            Type::Float64,
-            Type::Boolean,
-            Type::String,
-            Type::Bytes,
-            Type::Array,
-            Type::Map,
-            Type::Struct,
-        ];
-        ALL.into_iter().find(|t| t.json_name() == name)
+        Type::ALL.into_iter().find(|t| t.json_name() == name)
+    }
+
+    /// Where a number's type stands among the numbers: each holds the range of those before it.
+    pub fn number_rank(self) -> Option<usize> {
+        let rank = self as usize;
+        (rank <= Type::Float64 as usize).then_some(rank)
     }
 
     pub fn is_integer(self) -> bool {
@@ -107,26 +115,26 @@ pub enum Logical {
 }
 
 /// A named member of a STRUCT; its index is its place in [`Schema::fields`].
-#[derive(Clone, Debug, PartialEq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     pub name: Arc<str>,
     pub schema: Arc<Schema>,
 }
 
-/// A schema. Make one with [`Schema::new`] or [`SchemaBuilder`].
+/// A schema. Make one with [`Schema::new`] or [`SchemaBuilder`](crate::SchemaBuilder).
 #[derive(Clone, Debug)]
 pub struct Schema {
-    kind: Type,
-    logical: Logical,
-    optional: bool,
-    default: Option<Value>,
-    name: Option<Arc<str>>,
-    version: Option<i32>,
-    doc: Option<Arc<str>>,
-    parameters: Option<Vec<(Arc<str>, Arc<str>)>>,
-    fields: Vec<Field>,
-    key: Option<Arc<Schema>>,
-    value: Option<Arc<Schema>>,
+    pub(crate) kind: Type,
+    pub(crate) logical: Logical,
+    pub(crate) optional: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) version: Option<i32>,
+    pub(crate) doc: Option<Arc<str>>,
+    pub(crate) parameters: Option<Vec<(Arc<str>, Arc<str>)>>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) key: Option<Arc<Schema>>,
+    pub(crate) value: Option<Arc<Schema>>,
 }
 
 impl Schema {
@@ -209,6 +217,29 @@ impl Schema {
     }
 }
 
+/// Parameters as a set: their order means nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct ParameterSet<'a>(pub(crate) Option<&'a [(Arc<str>, Arc<str>)]>);
+
+impl ParameterSet<'_> {
+    fn sorted(&self) -> Option<BTreeMap<&str, &str>> {
+        self.0.map(|list| list.iter().map(|(name, value)| (&**name, &**value)).collect())
+    }
+}
+
+impl PartialEq for ParameterSet<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+            || (self.0.is_some() && other.0.is_some() && self.sorted() == other.sorted())
+    }
+}
+
+impl Hash for ParameterSet<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.sorted().hash(state);
+    }
+}
+
 /// All attributes, in one place for `==` and `Hash`; `logical` follows from the others.
 macro_rules! attributes {
     ($schema:expr) => {
@@ -218,7 +249,7 @@ macro_rules! attributes {
             &$schema.name,
             $schema.version,
             &$schema.doc,
-            &$schema.parameters,
+            ParameterSet($schema.parameters()),
             &$schema.fields,
             &$schema.key,
             &$schema.value,
@@ -241,169 +272,11 @@ impl Hash for Schema {
     }
 }
 
-/// A schema that cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaError(pub String);
-
-impl fmt::Display for SchemaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SchemaError {}
-
-/// Builds a schema; [`SchemaBuilder::build`] checks what belongs together.
-#[derive(Clone, Debug)]
-pub struct SchemaBuilder {
-    schema: Schema,
-}
-
-impl SchemaBuilder {
-    pub fn new(kind: Type) -> SchemaBuilder {
-        SchemaBuilder { schema: Schema::new(kind) }
-    }
-
-    /// A schema of another type with what says the meaning of this one: name, version, doc and
-    /// parameters. Whether it is optional, its default and its children are left out.
-    pub fn like(schema: &Schema, kind: Type) -> SchemaBuilder {
-        let mut builder = SchemaBuilder::new(kind);
-        builder.schema.name.clone_from(&schema.name);
-        builder.schema.version = schema.version;
-        builder.schema.doc.clone_from(&schema.doc);
-        builder.schema.parameters.clone_from(&schema.parameters);
-        builder
-    }
-
-    /// The same schema once more, to change some of its attributes.
-    pub fn copy(schema: &Schema) -> SchemaBuilder {
-        SchemaBuilder { schema: schema.clone() }
-    }
-
-    pub fn structure() -> SchemaBuilder {
-        SchemaBuilder::new(Type::Struct)
-    }
-
-    pub fn array(items: Arc<Schema>) -> SchemaBuilder {
-        let mut builder = SchemaBuilder::new(Type::Array);
-        builder.schema.value = Some(items);
-        builder
-    }
-
-    pub fn map(keys: Arc<Schema>, values: Arc<Schema>) -> SchemaBuilder {
-        let mut builder = SchemaBuilder::new(Type::Map);
-        builder.schema.key = Some(keys);
-        builder.schema.value = Some(values);
-        builder
-    }
-
-    pub fn decimal(scale: i32) -> SchemaBuilder {
-        SchemaBuilder::new(Type::Bytes)
-            .name(DECIMAL)
-            .version(1)
-            .parameter("scale", &scale.to_string())
-    }
-
-    pub fn date() -> SchemaBuilder {
-        SchemaBuilder::new(Type::Int32).name(DATE).version(1)
-    }
-
-    pub fn time() -> SchemaBuilder {
-        SchemaBuilder::new(Type::Int32).name(TIME).version(1)
-    }
-
-    pub fn timestamp() -> SchemaBuilder {
-        SchemaBuilder::new(Type::Int64).name(TIMESTAMP).version(1)
-    }
-
-    pub fn optional(mut self) -> Self {
-        self.schema.optional = true;
-        self
-    }
-
-    pub fn default(mut self, value: Value) -> Self {
-        self.schema.default = Some(value.without_schemas());
-        self
-    }
-
-    pub fn name(mut self, name: &str) -> Self {
-        self.schema.name = Some(name.into());
-        self
-    }
-
-    pub fn version(mut self, version: i32) -> Self {
-        self.schema.version = Some(version);
-        self
-    }
-
-    pub fn doc(mut self, doc: &str) -> Self {
-        self.schema.doc = Some(doc.into());
-        self
-    }
-
-    /// Adds a parameter or replaces the one of that name.
-    pub fn parameter(mut self, name: &str, value: &str) -> Self {
-        let list = self.schema.parameters.get_or_insert_default();
-        match list.iter_mut().find(|(k, _)| &**k == name) {
-            Some(slot) => slot.1 = value.into(),
-            None => list.push((name.into(), value.into())),
-        }
-        self
-    }
-
-    pub fn field(mut self, name: &str, schema: Arc<Schema>) -> Self {
-        self.schema.fields.push(Field { name: name.into(), schema });
-        self
-    }
-
-    /// # Errors
-    /// Fields on a type other than STRUCT, an empty or repeated field name, an ARRAY or MAP
-    /// without element schemas.
-    pub fn build(mut self) -> Result<Schema, SchemaError> {
-        let schema = &self.schema;
-        let kind = schema.kind.name();
-        if schema.kind != Type::Struct && !schema.fields.is_empty() {
-            return Err(SchemaError(format!("Cannot create fields on type {kind}")));
-        }
-        for (index, field) in schema.fields.iter().enumerate() {
-            if field.name.is_empty() {
-                return Err(SchemaError("fieldName cannot be null.".to_owned()));
-            }
-            if schema.field(&field.name) != Some(index) {
-                return Err(SchemaError(format!(
-                    "Cannot create field because of field name duplication {}",
-                    field.name
-                )));
-            }
-        }
-        let complete = match schema.kind {
-            Type::Array => schema.value.is_some(),
-            Type::Map => schema.key.is_some() && schema.value.is_some(),
-            _ => true,
-        };
-        if !complete {
-            return Err(SchemaError(format!("{kind} needs the schemas of its elements")));
-        }
-        self.schema.logical = logical(&self.schema);
-        Ok(self.schema)
-    }
-}
-
-fn logical(schema: &Schema) -> Logical {
-    match (schema.name(), schema.kind) {
-        (Some(DECIMAL), Type::Bytes) => {
-            Logical::Decimal(schema.parameter("scale").and_then(|s| s.parse().ok()))
-        }
-        (Some(DATE), Type::Int32) => Logical::Date,
-        (Some(TIME), Type::Int32) => Logical::Time,
-        (Some(TIMESTAMP), Type::Int64) => Logical::Timestamp,
-        _ => Logical::None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SchemaBuilder;
+    use crate::cell::Width;
 
     fn field(kind: Type) -> Arc<Schema> {
         Arc::new(Schema::new(kind))
@@ -411,53 +284,30 @@ mod tests {
 
     #[test]
     fn equality_looks_at_every_attribute() {
-        let base = SchemaBuilder::structure().name("n").field("a", field(Type::Int32));
+        let unnamed = SchemaBuilder::structure().field("a", field(Type::Int32));
+        let base = unnamed.clone().name("n");
         let same = base.clone().build().unwrap();
         assert_eq!(base.clone().build().unwrap(), same);
         for other in [
             base.clone().optional(),
-            base.clone().name("m"),
+            unnamed.name("m"),
             base.clone().version(2),
             base.clone().doc("d"),
             base.clone().parameter("p", "1"),
             base.clone().field("b", field(Type::Int32)),
-            base.default(Value::fields(vec![Value::int(1)])),
+            base.default(Value::fields(vec![Value::Int(1, Width::W32)])),
         ] {
             assert_ne!(other.build().unwrap(), same);
         }
     }
 
     #[test]
-    fn logical_types_need_name_and_base() {
-        assert_eq!(SchemaBuilder::decimal(2).build().unwrap().logical(), Logical::Decimal(Some(2)));
-        assert_eq!(SchemaBuilder::timestamp().build().unwrap().logical(), Logical::Timestamp);
-        let odd = SchemaBuilder::new(Type::String).name(DATE).build().unwrap();
-        assert_eq!(odd.logical(), Logical::None);
-    }
-
-    #[test]
-    fn a_schema_like_another_has_its_meaning_and_a_copy_has_everything() {
-        let old = SchemaBuilder::timestamp().doc("d").parameter("p", "1").optional();
-        let old = old.default(Value::Instant(1)).build().unwrap();
-        let like = SchemaBuilder::like(&old, Type::String).build().unwrap();
-        assert_eq!((like.kind(), like.logical()), (Type::String, Logical::None));
-        assert_eq!(
-            (like.name(), like.version(), like.doc()),
-            (Some(TIMESTAMP), Some(1), Some("d"))
-        );
-        assert_eq!((like.parameter("p"), like.is_optional()), (Some("1"), false));
-        assert_eq!(like.default(), None);
-        assert_eq!(SchemaBuilder::copy(&old).build().unwrap(), old);
-        let renamed = SchemaBuilder::copy(&old).name("n").build().unwrap();
-        assert_eq!((renamed.logical(), renamed.is_optional()), (Logical::None, true));
-    }
-
-    #[test]
-    fn impossible_schemas_are_refused() {
-        let twice =
-            SchemaBuilder::structure().field("a", field(Type::Int8)).field("a", field(Type::Int8));
-        assert!(twice.build().unwrap_err().0.contains("field name duplication a"));
-        assert!(SchemaBuilder::new(Type::Int8).field("a", field(Type::Int8)).build().is_err());
-        assert!(SchemaBuilder::new(Type::Array).build().is_err());
+    fn the_order_of_parameters_means_nothing() {
+        let of = |names: [&str; 2]| {
+            let builder = SchemaBuilder::new(Type::Int32).parameter(names[0], "1");
+            builder.parameter(names[1], "1").build().unwrap()
+        };
+        assert_eq!(of(["a", "b"]), of(["b", "a"]));
+        assert_ne!(of(["a", "b"]), of(["a", "c"]));
     }
 }

@@ -12,8 +12,8 @@ use crate::cell::Width;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// A value that owns its parts.
-#[derive(Clone, Debug, PartialEq)]
+/// A value that owns its parts. Two are equal if Java's `equals` says so: see `value_eq`.
+#[derive(Clone, Debug)]
 pub enum Value {
     Null,
     Bool(bool),
@@ -37,7 +37,7 @@ pub enum Value {
 }
 
 /// The fields of a struct, in the order of its schema.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Struct {
     /// `None`: the schema beside the value, as in a schema's default.
     pub schema: Option<Arc<Schema>>,
@@ -68,6 +68,33 @@ impl Value {
             Value::Map(entries) => {
                 let bare = |(k, v): (Value, Value)| (k.without_schemas(), v.without_schemas());
                 Value::Map(entries.into_iter().map(bare).collect())
+            }
+            other => other,
+        }
+    }
+
+    /// The same value where every struct that names no schema names the one it has beside it.
+    pub fn with_schema(self, schema: &Arc<Schema>) -> Value {
+        let inner = |value: Value, schema: Option<&Arc<Schema>>| match schema {
+            Some(schema) => value.with_schema(schema),
+            None => value,
+        };
+        match self {
+            Value::Struct(Struct { schema: own, values }) => {
+                let schema = own.unwrap_or_else(|| Arc::clone(schema));
+                let of = |index: usize| schema.fields().get(index).map(|field| &field.schema);
+                let values = values.into_iter().enumerate();
+                let values = values.map(|(index, value)| inner(value, of(index))).collect();
+                Value::Struct(Struct { schema: Some(schema), values })
+            }
+            Value::List(items) => {
+                let item = schema.value_schema();
+                Value::List(items.into_iter().map(|value| inner(value, item)).collect())
+            }
+            Value::Map(entries) => {
+                let (keys, values) = (schema.key_schema(), schema.value_schema());
+                let pair = |(key, value)| (inner(key, keys), inner(value, values));
+                Value::Map(entries.into_iter().map(pair).collect())
             }
             other => other,
         }

@@ -3,9 +3,9 @@
 //! Invariant: decoding copies nothing; a cell is the span of the fetched bytes.
 
 use crate::batch::decode_batch_with_nulls;
-use crate::text::class_name;
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
 use config::ConfigDef;
+use data::java_text::class_name;
 use data::{Batch, Cell, Rows, Schema, SchemaBuilder, Span, Type};
 use std::sync::{Arc, LazyLock};
 

@@ -5,9 +5,9 @@
 
 use super::number::shortest;
 use super::options::{DecimalFormat, Options};
-use crate::text::{class_name, put, write_decimal, write_double, write_float};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use data::java_text::{class_name, put, write_decimal, write_double, write_float};
 use data::{Cell, DATE, DECIMAL, Logical, Rows, Schema, Span, TIME, TIMESTAMP, Type};
 
 /// Milliseconds of a day; Connect's Time may be as much.

@@ -7,9 +7,9 @@
 mod encoding;
 
 use crate::batch::decode_batch_with_nulls;
-use crate::text::{write_date, write_decimal, write_double, write_float};
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Error, Result, Side};
 use config::{ConfigDef, ConfigKey, Importance, Props, Width, java_trim};
+use data::java_text::{write_date, write_decimal, write_double, write_float};
 use data::{Batch, Cell, Logical, Rows, Schema, SchemaBuilder, Span, Type};
 use encoding::{Encoding, NAMES};
 use std::sync::{Arc, LazyLock};

@@ -42,11 +42,12 @@ fn row_that_cannot_be_written_leaves_its_neighbours_whole() {
 
 #[test]
 fn schema_whose_default_does_not_fit_fails_every_row() {
-    let schema = SchemaBuilder::new(Type::Int8).default(data::Value::int(1000)).build().unwrap();
+    // A date is a whole day.
+    let schema = SchemaBuilder::date().default(data::Value::Instant(1000)).build().unwrap();
     let schema = Arc::new(schema);
     let mut rows = Rows::default();
-    rows.push(Some(&schema), Cell::Int(1, Width::W8));
-    rows.push(Some(&schema), Cell::Int(2, Width::W8));
+    rows.push(Some(&schema), Cell::Int(1, Width::W32));
+    rows.push(Some(&schema), Cell::Int(2, Width::W32));
     let mut out = Encoded::default();
     let errors = converter(JSON, &[]).encode(&rows, &mut out);
     assert_eq!((errors.len(), texts(&out)), (2, vec![None, None]));

@@ -63,7 +63,9 @@ fn any_schema() -> impl Strategy<Value = Arc<Schema>> {
     ];
     let finished = |builder: BoxedStrategy<SchemaBuilder>| {
         (builder, any::<bool>(), any::<Option<String>>(), any::<Option<i32>>(), any::<bool>())
-            .prop_map(|(mut builder, optional, doc, version, parameter)| {
+            .prop_map(|(builder, optional, doc, version, parameter)| {
+                // Logical types have a version already.
+                let mut builder = SchemaBuilder::copy(&builder.build().unwrap());
                 if optional {
                     builder = builder.optional();
                 }
