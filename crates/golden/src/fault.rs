@@ -1,12 +1,12 @@
 //! A failure as an answer: the class that a user of Connect would see, the message, and the stage.
 
+use data::SchemaError;
 use serde_json::{Value as Json, json};
 
 /// Connect's names of the classes that Copycat's errors stand for.
 pub const DATA: &str = "org.apache.kafka.connect.errors.DataException";
 pub const CONFIG: &str = "org.apache.kafka.common.config.ConfigException";
 pub const SCHEMA_BUILDER: &str = "org.apache.kafka.connect.errors.SchemaBuilderException";
-pub const PROJECTOR: &str = "org.apache.kafka.connect.errors.SchemaProjectorException";
 
 /// Where a case stands when it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,5 +48,11 @@ impl Fault {
     /// The answer of a case that fails with this.
     pub fn answer(&self, at: At) -> Json {
         json!({"error": {"class": self.class, "message": self.message, "at": at.name()}})
+    }
+}
+
+impl From<SchemaError> for Fault {
+    fn from(error: SchemaError) -> Fault {
+        Fault::new(error.exception(), error.0)
     }
 }

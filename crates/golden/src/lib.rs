@@ -9,6 +9,7 @@
 
 pub mod batches;
 pub mod compare;
+pub mod differential;
 pub mod exceptions;
 pub mod fault;
 pub mod notation;

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own chores, one module each.
 
 mod bench;
+mod differential;
 mod golden;
 mod tidy;
 
@@ -21,6 +22,8 @@ enum Chore {
     Tidy,
     /// Puts recorded answers of Kafka Connect to Copycat's crates and prints what differs.
     Golden(golden::Golden),
+    /// Puts random cases to Kafka Connect's libraries and to Copycat's crates and prints what differs.
+    Differential(differential::Differential),
     /// Measures the built binary against references in the same run.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -30,6 +33,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().chore {
         Chore::Tidy => tidy::run(),
         Chore::Golden(args) => golden::run(&args),
+        Chore::Differential(args) => differential::run(&args),
         Chore::Bench(bench) => bench::run(bench),
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! A folder of others can have ids that nothing is pinned for. Of the prose, that much is checked
 //! there: a "data error" is a failure at work, a "config error" one of the configuration, "STRING with
-//! the whole text" that string; anything else is an answer other than Connect's.
+//! the whole text" that string; anything else is an answer other than Connect's, or one that loses
+//! nothing.
 //!
 //! Invariant: a pinned answer is good for the very input it was given for, never for the id alone.
 
@@ -105,7 +106,7 @@ impl Exceptions {
                 Verdict::Same => Outcome::Passed,
                 _ => failed(pinned.output.to_string()),
             },
-            (Some(better), None) => match prose::is_met(better, input, recorded, seen) {
+            (Some(better), None) => match prose::is_met(better, case, seen) {
                 true => Outcome::Passed,
                 false => failed(format!("better: {better}")),
             },

@@ -48,18 +48,13 @@ pub fn read_schema(node: &Json) -> Result<Option<Arc<Schema>>, Fault> {
         })?;
         builder = builder.field(name, schema);
     }
-    let refused = |error: data::SchemaError| Fault::new(SCHEMA_BUILDER, error.0);
-    match node.get("default").filter(|default| !default.is_null()) {
-        None => Ok(Some(Arc::new(builder.build().map_err(refused)?))),
-        Some(default) => {
-            let shape = Arc::new(builder.clone().build().map_err(refused)?);
-            let shape = (shape.kind() == Type::Struct).then_some(shape);
-            // A struct that refuses its fields is Connect's invalid default too.
-            let default = read_value(default, shape.as_ref())
-                .map_err(|_| Fault::new(SCHEMA_BUILDER, "Invalid default value"))?;
-            Ok(Some(Arc::new(builder.default(default).build().map_err(refused)?)))
-        }
-    }
+    let Some(default) = node.get("default").filter(|default| !default.is_null()) else {
+        return Ok(Some(Arc::new(builder.build()?)));
+    };
+    // Defaults come last: they are values of the schema as it stands.
+    let shape = Arc::new(builder.clone().build()?);
+    let default = read_value(default, Some(&shape))?;
+    Ok(Some(Arc::new(builder.default(default).build()?)))
 }
 
 fn child(node: &Json, member: &str, what: &str) -> Result<Arc<Schema>, Fault> {

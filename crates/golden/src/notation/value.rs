@@ -108,20 +108,13 @@ fn read_map(entries: &[Json], shape: Option<&Arc<Schema>>) -> Result<Value, Faul
 }
 
 fn read_struct(members: &Map<String, Json>, schema: &Arc<Schema>) -> Result<Value, Fault> {
-    if schema.kind() != Type::Struct {
-        let text = format!("Not a struct schema: Schema{{{}}}", schema.kind().name());
-        return Err(Fault::data(text));
-    }
-    let mut values = vec![Value::Null; schema.fields().len()];
+    let mut read = Struct::new(schema.clone())?;
+    // A field that is null, unset or absent is one and the same.
     for (name, node) in members.iter().filter(|(_, node)| !node.is_null()) {
-        let index = schema.field(name);
-        let place = index.and_then(|at| Some((schema.fields().get(at)?, values.get_mut(at)?)));
-        let Some((field, slot)) = place else {
-            return Err(Fault::data(format!("{name} is not a valid field name")));
-        };
-        *slot = read_value(node, Some(&field.schema))?;
+        let field = schema.field(name).and_then(|index| schema.fields().get(index));
+        read.put(name, read_value(node, field.map(|field| &field.schema))?)?;
     }
-    Ok(Value::Struct(Struct { schema: Some(schema.clone()), values }))
+    Ok(Value::Struct(read))
 }
 
 /// Writes a value. `shape` is the schema beside it, which a struct of that schema does not repeat.

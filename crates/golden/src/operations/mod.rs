@@ -7,6 +7,8 @@ mod chain;
 mod conversion;
 mod definition;
 mod echo;
+mod schemas;
+mod values;
 mod variables;
 
 use crate::fault::{At, Fault};
@@ -42,7 +44,14 @@ pub fn answer(case: &Json, surroundings: &Surroundings) -> Option<Json> {
         "config.reverse" => variables::reverse(input, surroundings),
         "value.echo" => echo::value(input),
         "record.echo" => echo::record(input),
-        _ => return None,
+        "values.parseString" => values::parse_string(input),
+        "values.inferSchema" => values::infer_schema(input),
+        "schema.build" => schemas::build(input),
+        "schema.equals" => schemas::equals(input),
+        "schema.validate" => schemas::validate(input),
+        "schema.project" => schemas::project(input),
+        "struct" => schemas::structs(input),
+        other => return values::convert(other.strip_prefix("values.convertTo")?, input),
     })
 }
 
