@@ -5,6 +5,7 @@
 //! are `$Key` and `$Value` forms). They are looked up by the spellings Kafka Connect accepts: the full
 //! class name and the simple name.
 
+pub mod date_pattern;
 mod extract_field;
 mod fault;
 mod field_path;
