@@ -5,13 +5,28 @@
 //! `Converter`.
 
 mod batch;
+mod boolean;
 mod byte_array;
 mod json;
+mod kind;
+mod number;
+mod simple_header;
 mod string;
 
 use api::ConverterPlugin;
 
-static PLUGINS: [ConverterPlugin; 3] = [string::PLUGIN, byte_array::PLUGIN, json::PLUGIN];
+static PLUGINS: [ConverterPlugin; 10] = [
+    string::PLUGIN,
+    byte_array::PLUGIN,
+    json::PLUGIN,
+    boolean::PLUGIN,
+    number::SHORT,
+    number::INTEGER,
+    number::LONG,
+    number::FLOAT,
+    number::DOUBLE,
+    simple_header::PLUGIN,
+];
 
 /// All converters.
 pub fn plugins() -> &'static [ConverterPlugin] {

@@ -29,6 +29,20 @@ pub fn class_name(cell: Cell) -> &'static str {
     }
 }
 
+/// The same where a schema says how the cell is read: an integer of a Date is a date, a float of
+/// FLOAT32 one of 32 bits.
+pub fn cell_class(schema: Option<&Schema>, cell: Cell) -> &'static str {
+    match (cell, schema.map(|schema| (schema.logical(), schema.kind()))) {
+        // So narrow is only a plain integer under a temporal name.
+        (Cell::Int(_, Width::W8), Some((logical, kind))) if logical.is_temporal() => {
+            integer_class(if kind == Type::Int32 { Width::W32 } else { Width::W64 })
+        }
+        (Cell::Int(..), Some((logical, _))) if logical.is_temporal() => "class java.util.Date",
+        (Cell::Float(_), Some((_, Type::Float32))) => "class java.lang.Float",
+        _ => class_name(cell),
+    }
+}
+
 /// The same of an owned value.
 pub fn value_class(value: &Value) -> &'static str {
     match value {

@@ -114,6 +114,13 @@ pub enum Logical {
     Timestamp,
 }
 
+impl Logical {
+    /// A date, a time or a timestamp: integers that stand for points in time.
+    pub fn is_temporal(self) -> bool {
+        matches!(self, Logical::Date | Logical::Time | Logical::Timestamp)
+    }
+}
+
 /// A named member of a STRUCT; its index is its place in [`Schema::fields`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {

@@ -3,9 +3,9 @@
 //! Invariant: decoding copies nothing; a cell is the span of the fetched bytes.
 
 use crate::batch::decode_batch_with_nulls;
+use crate::kind::converter_def;
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
-use config::ConfigDef;
-use data::java_text::class_name;
+use data::java_text::cell_class;
 use data::{Batch, Cell, Rows, Schema, SchemaBuilder, Span, Type};
 use std::sync::{Arc, LazyLock};
 
@@ -16,7 +16,7 @@ pub(crate) const PLUGIN: ConverterPlugin = ConverterPlugin {
     class: CLASS,
     aliases: &["ByteArrayConverter", "ByteArray"],
     version: env!("CARGO_PKG_VERSION"),
-    config_def: ConfigDef::new,
+    config_def: converter_def,
     make: |_, _| Ok(Box::new(ByteArrayConverter)),
 };
 
@@ -61,7 +61,7 @@ impl Converter for ByteArrayConverter {
                     }
                     (_, other) => format!(
                         "ByteArrayConverter is not compatible with objects of type {}",
-                        class_name(other)
+                        cell_class(run.schema.as_deref(), other)
                     ),
                 };
                 out.spans.push(Span::NULL);

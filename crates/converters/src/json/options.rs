@@ -2,6 +2,7 @@
 
 use super::scan::Scanner;
 use super::schema_read::read_schema;
+use crate::kind::converter_def;
 use api::{Error, Result};
 use config::{ConfigDef, ConfigKey, Importance, Props, Type, Validator, Value, Width};
 use data::Schema;
@@ -24,7 +25,12 @@ pub(super) struct Options {
     pub(super) schema_content: Option<Arc<Schema>>,
 }
 
+/// The settings, with the one that every converter has.
 pub(super) fn config_def() -> ConfigDef {
+    converter_def().merge(own_def())
+}
+
+fn own_def() -> ConfigDef {
     let key = |name: &str, kind, default: &str, importance, label: &str, text: &str| ConfigKey {
         default: Some(Some(default.to_owned())),
         importance,
@@ -101,7 +107,7 @@ impl Options {
     /// # Errors
     /// A wrong value, with the key; a `schema.content` that is no schema.
     pub(super) fn new(props: &Props) -> Result<Options> {
-        let parsed = config_def().parse(props).into_result();
+        let parsed = own_def().parse(props).into_result();
         let parsed = parsed.map_err(|errors| {
             let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();
             Error::config(texts.join("; "))

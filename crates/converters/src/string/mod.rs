@@ -7,6 +7,7 @@
 mod encoding;
 
 use crate::batch::decode_batch_with_nulls;
+use crate::kind::converter_def;
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Error, Result, Side};
 use config::{ConfigDef, ConfigKey, Importance, Props, Width, java_trim};
 use data::java_text::{write_date, write_decimal, write_double, write_float};
@@ -31,7 +32,7 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
 });
 
 fn config_def() -> ConfigDef {
-    let mut def = ConfigDef::new();
+    let mut def = converter_def();
     def.define(ConfigKey {
         default: Some(Some("UTF-8".to_owned())),
         importance: Importance::High,

@@ -11,6 +11,7 @@ mod golden;
 mod notation;
 mod prefix;
 mod properties;
+mod simple;
 
 use api::{ConverterPlugin, Side};
 use config::Props;
@@ -54,11 +55,17 @@ fn converters_are_found_by_every_spelling() {
             "ByteArrayConverter",
             "ByteArray",
         ),
+        ("org.apache.kafka.connect.converters.LongConverter", "LongConverter", "Long"),
+        (
+            "org.apache.kafka.connect.storage.SimpleHeaderConverter",
+            "SimpleHeaderConverter",
+            "Simple",
+        ),
     ] {
         for name in [class, simple, pruned] {
             assert_eq!(converters::find(name).unwrap().class, class);
         }
     }
     assert!(converters::find("json").is_none());
-    assert_eq!(converters::plugins().len(), 3);
+    assert_eq!(converters::plugins().len(), 10);
 }

@@ -63,7 +63,9 @@ impl Worker {
             Ok(plugin) => {
                 let def = (plugin.config_def)();
                 let prefix = format!("{side}.");
-                for value in def.validate(&props.with_prefix(&prefix)) {
+                let mut settings = props.with_prefix(&prefix);
+                settings.insert("converter.type", side.trim_end_matches(".converter"));
+                for value in def.validate(&settings) {
                     let key = format!("{prefix}{}", value.name);
                     let errors = value.errors.into_iter();
                     found.errors.extend(errors.map(|text| ConfigError::new(&*key, text)));
