@@ -48,6 +48,22 @@ impl Fault {
         }
     }
 
+    /// What Connect calls neither a data error nor a wrong argument.
+    pub(crate) fn connect(message: impl Into<Cow<'static, str>>) -> Fault {
+        Fault {
+            exception: "org.apache.kafka.connect.errors.ConnectException",
+            message: message.into(),
+        }
+    }
+
+    /// A null in a struct where the field allows none.
+    pub(crate) fn null_for_required(field: &str, schema: &Schema) -> Fault {
+        let kind = schema.kind().name();
+        Fault::data(format!(
+            "Invalid value: null used for required field: \"{field}\", schema type: {kind}"
+        ))
+    }
+
     /// A record that is not a struct, where the schema says that there is one.
     pub(crate) fn not_a_struct(purpose: &str, schema: Option<&Schema>, cell: Cell) -> Fault {
         let found = java_class(schema, cell);

@@ -5,19 +5,24 @@
 //! are `$Key` and `$Value` forms). They are looked up by the spellings Kafka Connect accepts: the full
 //! class name and the simple name.
 
+mod copied;
 pub mod date_pattern;
 mod extract_field;
 mod fault;
 mod field_path;
 mod filter;
 mod hoist_field;
+mod insert_field;
 mod kept;
 mod layout_cache;
 mod part;
 mod plugin;
 mod replace_field;
 mod schema_cache;
+mod set_schema_metadata;
 mod shape;
+#[cfg(test)]
+mod testing;
 
 use api::{PredicatePlugin, TransformPlugin};
 
@@ -27,8 +32,12 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &filter::PLUGIN,
     &hoist_field::KEY,
     &hoist_field::VALUE,
+    &insert_field::KEY,
+    &insert_field::VALUE,
     &replace_field::KEY,
     &replace_field::VALUE,
+    &set_schema_metadata::KEY,
+    &set_schema_metadata::VALUE,
 ];
 
 static PREDICATES: &[&PredicatePlugin] = &[];

@@ -67,10 +67,7 @@ impl Transform for HoistField {
                 hoisted.map(Arc::new).map_err(|error| Fault::builder(error.0))
             })?;
             if row.cell.is_null() && !schema.is_optional() {
-                return Err(Fault::data(format!(
-                    "Invalid value: null used for required field: \"{field}\", schema type: {}",
-                    schema.kind().name()
-                )));
+                return Err(Fault::null_for_required(field, schema));
             }
             let inner = rows.alloc_from(&[row.cell]);
             roots.push(Some(hoisted), Cell::Struct(inner));

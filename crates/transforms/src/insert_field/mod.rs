@@ -1,0 +1,303 @@
+//! InsertField: adds the record's topic, partition, offset or timestamp, or a fixed text, as fields.
+//!
+//! A record without a value (or key, for `$Key`) passes unchanged, so tombstones stay tombstones.
+//! What a record does not know, a source's partition or a timestamp, is left out of a map and null in
+//! a struct.
+
+#[cfg(test)]
+mod tests;
+
+use api::Transform;
+use config::{Config, ConfigErrors, Props};
+use data::{Batch, Cell, Mask, Origin, Roots, Rows, Schema, SchemaBuilder, Span, Type, Width};
+use std::sync::Arc;
+
+use crate::copied::{copy_struct, member_near};
+use crate::fault::Fault;
+use crate::part::{Part, Row, rewrite};
+use crate::plugin::key_and_value;
+use crate::schema_cache::SchemaCache;
+use crate::shape::{map_only, struct_only, with_basics};
+
+const PURPOSE: &str = "field insertion";
+
+/// The settings.
+#[derive(Clone, Debug, Config)]
+struct InsertFieldConfig {
+    /// Field name for Kafka topic. Suffix with `!` to make this a required field, or `?` to keep it
+    /// optional (the default).
+    #[config(key = "topic.field", importance = medium)]
+    topic_field: Option<String>,
+    /// Field name for Kafka partition. Suffix with `!` to make this a required field, or `?` to keep
+    /// it optional (the default).
+    #[config(key = "partition.field", importance = medium)]
+    partition_field: Option<String>,
+    /// Field name for Kafka offset, which only records that were read from Kafka have. Suffix with
+    /// `!` to make this a required field, or `?` to keep it optional (the default).
+    #[config(key = "offset.field", importance = medium)]
+    offset_field: Option<String>,
+    /// Field name for record timestamp. Suffix with `!` to make this a required field, or `?` to
+    /// keep it optional (the default).
+    #[config(key = "timestamp.field", importance = medium)]
+    timestamp_field: Option<String>,
+    /// Field name for static data field. Suffix with `!` to make this a required field, or `?` to
+    /// keep it optional (the default).
+    #[config(key = "static.field", importance = medium)]
+    static_field: Option<String>,
+    /// Static field value, if field name configured.
+    #[config(key = "static.value", importance = medium)]
+    static_value: Option<String>,
+    /// Whether to replace fields that have a default value and that are null to the default value.
+    /// When set to true, the default value is used, otherwise null is used.
+    #[config(key = "replace.null.with.default", default = true, importance = medium)]
+    replace_null_with_default: bool,
+}
+
+key_and_value!(
+    "org.apache.kafka.connect.transforms",
+    "InsertField",
+    InsertFieldConfig,
+    InsertField::make,
+    "Inserts fields with attributes of the record (topic, partition, offset, timestamp) or a configured \
+     text into the struct or map that is the record's key or value."
+);
+
+/// What a field is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Topic,
+    Partition,
+    Offset,
+    Timestamp,
+    Static,
+}
+
+/// A field to insert.
+struct Insertion {
+    what: What,
+    name: String,
+    required: bool,
+    schema: Arc<Schema>,
+    /// Where the last map had a member of that name.
+    hint: usize,
+}
+
+impl Insertion {
+    fn new(what: What, spec: &str) -> Result<Insertion, ConfigErrors> {
+        let required = spec.ends_with('!');
+        let name = spec.strip_suffix(['!', '?']).unwrap_or(spec).to_owned();
+        let builder = match what {
+            What::Topic | What::Static => SchemaBuilder::new(Type::String),
+            What::Partition => SchemaBuilder::new(Type::Int32),
+            What::Offset => SchemaBuilder::new(Type::Int64),
+            What::Timestamp => SchemaBuilder::timestamp(),
+        };
+        let builder = if required { builder } else { builder.optional() };
+        let schema = builder.build().map_err(|error| ConfigErrors::one("", error.to_string()))?;
+        Ok(Insertion { what, name, required, schema: Arc::new(schema), hint: 0 })
+    }
+}
+
+struct InsertField {
+    class: &'static str,
+    part: Part,
+    insertions: Vec<Insertion>,
+    static_value: String,
+    replace: bool,
+    schemas: SchemaCache<Arc<Schema>>,
+}
+
+impl InsertField {
+    fn make(
+        class: &'static str,
+        part: Part,
+        props: &Props,
+    ) -> Result<Box<dyn Transform>, ConfigErrors> {
+        let config = InsertFieldConfig::parse(props)?;
+        let mut insertions = Vec::new();
+        for (what, spec) in [
+            (What::Topic, &config.topic_field),
+            (What::Partition, &config.partition_field),
+            (What::Offset, &config.offset_field),
+            (What::Timestamp, &config.timestamp_field),
+            (What::Static, &config.static_field),
+        ] {
+            if let Some(spec) = spec {
+                insertions.push(Insertion::new(what, spec)?);
+            }
+        }
+        if insertions.is_empty() {
+            return Err(ConfigErrors::one("topic.field", "No field insertion configured"));
+        }
+        if let (Some(spec), None) = (&config.static_field, &config.static_value) {
+            let fault = format!("No value specified for static field: {spec}");
+            let text = config::invalid("static.value", &config::Value::Null, &fault);
+            return Err(ConfigErrors::one("static.value", text));
+        }
+        Ok(Box::new(InsertField {
+            class,
+            part,
+            insertions,
+            static_value: config.static_value.unwrap_or_default(),
+            replace: config.replace_null_with_default,
+            schemas: SchemaCache::default(),
+        }))
+    }
+}
+
+/// Texts that are put into a batch's heap once and used for many rows.
+#[derive(Default)]
+struct Texts {
+    topic: Option<(Arc<str>, Span)>,
+    fixed: Option<Span>,
+    /// The names of the insertions, for maps.
+    names: Vec<Span>,
+}
+
+impl Texts {
+    fn topic(&mut self, rows: &mut Rows, topic: &Arc<str>) -> Span {
+        match &self.topic {
+            Some((known, span)) if Arc::ptr_eq(known, topic) => *span,
+            _ => {
+                let span = rows.heap.put(topic.as_bytes());
+                self.topic = Some((topic.clone(), span));
+                span
+            }
+        }
+    }
+
+    fn name(&mut self, rows: &mut Rows, insertions: &[Insertion], index: usize) -> Span {
+        if self.names.is_empty() {
+            self.names = insertions.iter().map(|one| rows.heap.put(one.name.as_bytes())).collect();
+        }
+        self.names.get(index).copied().unwrap_or(Span::EMPTY)
+    }
+}
+
+impl Transform for InsertField {
+    fn class(&self) -> &'static str {
+        self.class
+    }
+
+    fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
+        let (class, part) = (self.class, self.part);
+        let mut texts = Texts::default();
+        rewrite(class, part, batch, selected, |rows, batch, row, roots| {
+            if row.cell.is_null() {
+                roots.push(row.schema, row.cell);
+                return Ok(());
+            }
+            match row.schema {
+                Some(schema) => self.into_struct(rows, batch, row, schema, &mut texts, roots),
+                None => self.into_map(rows, batch, row, &mut texts, roots),
+            }
+        });
+    }
+}
+
+impl InsertField {
+    fn into_struct(
+        &mut self,
+        rows: &mut Rows,
+        batch: &Batch,
+        row: Row<'_>,
+        schema: &Arc<Schema>,
+        texts: &mut Texts,
+        roots: &mut Roots,
+    ) -> Result<(), Fault> {
+        let span = struct_only(PURPOSE, schema, row.cell)?;
+        let insertions = &self.insertions;
+        let extended = self.schemas.get(schema, |schema| extend(schema, insertions))?;
+        let copy = copy_struct(rows, schema, span, insertions.len(), self.replace)?;
+        let first = schema.fields().len();
+        for (index, insertion) in insertions.iter().enumerate() {
+            let cell =
+                attribute(insertion.what, rows, batch, row.number, texts, &self.static_value)?;
+            if cell.is_null() && insertion.required && insertion.what == What::Timestamp {
+                return Err(Fault::data(format!(
+                    "The record has no timestamp for the required field: {}",
+                    insertion.name
+                )));
+            }
+            rows.set(copy, first + index, cell);
+        }
+        roots.push(Some(extended), Cell::Struct(copy));
+        Ok(())
+    }
+
+    fn into_map(
+        &mut self,
+        rows: &mut Rows,
+        batch: &Batch,
+        row: Row<'_>,
+        texts: &mut Texts,
+        roots: &mut Roots,
+    ) -> Result<(), Fault> {
+        let span = map_only(PURPOSE, rows, row.cell)?;
+        let mut copy = rows.copy(span, self.insertions.len() * 2);
+        let mut used = span.len;
+        for index in 0..self.insertions.len() {
+            let Some(insertion) = self.insertions.get_mut(index) else { break };
+            let cell =
+                attribute(insertion.what, rows, batch, row.number, texts, &self.static_value)?;
+            if cell.is_null() {
+                continue;
+            }
+            // What is there already is replaced, also what was inserted just now.
+            let so_far = Span { len: used, ..copy };
+            match member_near(rows, so_far, &insertion.name, &mut insertion.hint) {
+                Some(place) => rows.set(copy, place, cell),
+                None => {
+                    let name = texts.name(rows, &self.insertions, index);
+                    rows.set(copy, used as usize, Cell::Text(name));
+                    rows.set(copy, used as usize + 1, cell);
+                    used += 2;
+                }
+            }
+        }
+        copy.len = used;
+        roots.push(None, Cell::Map(copy));
+        Ok(())
+    }
+}
+
+fn extend(schema: &Schema, insertions: &[Insertion]) -> Result<Arc<Schema>, Fault> {
+    let mut builder = with_basics(SchemaBuilder::structure(), schema);
+    for field in schema.fields() {
+        builder = builder.field(&field.name, field.schema.clone());
+    }
+    for insertion in insertions {
+        builder = builder.field(&insertion.name, insertion.schema.clone());
+    }
+    builder.build().map(Arc::new).map_err(|error| Fault::builder(error.0))
+}
+
+/// The value to insert; null where the record does not know it.
+fn attribute(
+    what: What,
+    rows: &mut Rows,
+    batch: &Batch,
+    row: usize,
+    texts: &mut Texts,
+    fixed: &str,
+) -> Result<Cell, Fault> {
+    Ok(match what {
+        What::Topic => Cell::Text(texts.topic(rows, batch.topic(row))),
+        What::Partition => batch
+            .partition(row)
+            .map_or(Cell::Null, |partition| Cell::Int(partition.into(), Width::W32)),
+        What::Offset => match (batch.origin, batch.offset(row)) {
+            (Origin::Sink, Some(offset)) => Cell::int(offset),
+            _ => {
+                return Err(Fault::data(format!(
+                    "Only SinkRecord supported for [{PURPOSE}], found: \
+                     org.apache.kafka.connect.source.SourceRecord"
+                )));
+            }
+        },
+        What::Timestamp => batch.timestamp(row).map_or(Cell::Null, Cell::int),
+        What::Static => {
+            Cell::Text(*texts.fixed.get_or_insert_with(|| rows.heap.put(fixed.as_bytes())))
+        }
+    })
+}
