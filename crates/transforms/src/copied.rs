@@ -43,18 +43,78 @@ fn fill(rows: &mut Rows, schema: &Schema, copy: Span, replace: bool) -> Result<(
     Ok(())
 }
 
-/// The place of a map's member of that name, of its value in the map's cells. Looked for first where
-/// `hint` says that the map before had it; there it mostly is again.
-pub(crate) fn member_near(rows: &Rows, map: Span, name: &str, hint: &mut usize) -> Option<usize> {
-    let cells = rows.cells(map);
-    let at = |pair: usize| match cells.get(pair * 2) {
-        Some(Cell::Text(key)) => rows.bytes(*key) == name.as_bytes(),
-        _ => false,
-    };
-    if !at(*hint) {
-        *hint = (0..cells.len() / 2).find(|pair| at(*pair))?;
+/// The copy of a map, to change members of and add some to.
+pub(crate) struct MapCopy {
+    /// Also the room for members to come.
+    cells: Span,
+    used: u32,
+}
+
+impl MapCopy {
+    /// Copies the map at `span`; there is room for `more` members.
+    pub(crate) fn new(rows: &mut Rows, span: Span, more: usize) -> MapCopy {
+        let cells = rows.copy(span, more * 2);
+        MapCopy { cells, used: cells.len - more as u32 * 2 }
     }
-    Some(*hint * 2 + 1)
+
+    /// The place of the value of the member of that name. Looked for first where `hint` says that the
+    /// map before had it; there it mostly is again.
+    pub(crate) fn find(&self, rows: &Rows, name: &str, hint: &mut usize) -> Option<usize> {
+        let cells = rows.cells(Span { len: self.used, ..self.cells });
+        let at = |pair: usize| match cells.get(pair * 2) {
+            Some(Cell::Text(key)) => {
+                key.len as usize == name.len() && rows.bytes(*key) == name.as_bytes()
+            }
+            _ => false,
+        };
+        if !at(*hint) {
+            *hint = (0..cells.len() / 2).find(|pair| at(*pair))?;
+        }
+        Some(*hint * 2 + 1)
+    }
+
+    /// The value at a place.
+    pub(crate) fn get(&self, rows: &Rows, place: usize) -> Cell {
+        rows.cells(self.cells).get(place).copied().unwrap_or(Cell::Null)
+    }
+
+    /// Writes the value at a place that was found.
+    pub(crate) fn set(&self, rows: &mut Rows, place: usize, value: Cell) {
+        rows.set(self.cells, place, value);
+    }
+
+    /// Adds a member that is not there yet.
+    pub(crate) fn add(&mut self, rows: &mut Rows, name: Span, value: Cell) {
+        rows.set(self.cells, self.used as usize, Cell::Text(name));
+        rows.set(self.cells, self.used as usize + 1, value);
+        self.used += 2;
+    }
+
+    /// The map.
+    pub(crate) fn finish(self) -> Cell {
+        Cell::Map(Span { len: self.used, ..self.cells })
+    }
+}
+
+/// Texts that are put into a batch's heap once, when the first row needs one of them.
+#[derive(Default)]
+pub(crate) struct Names {
+    places: Vec<Span>,
+}
+
+impl Names {
+    /// The place of the text with that index; `all` gives every text in order.
+    pub(crate) fn get<'a>(
+        &mut self,
+        rows: &mut Rows,
+        index: usize,
+        all: impl Iterator<Item = &'a str>,
+    ) -> Span {
+        if self.places.is_empty() {
+            self.places = all.map(|name| rows.heap.put(name.as_bytes())).collect();
+        }
+        self.places.get(index).copied().unwrap_or(Span::EMPTY)
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +125,7 @@ mod tests {
 
     #[test]
     fn nulls_become_defaults_only_if_asked_and_required_ones_are_refused() {
-        let with_default = SchemaBuilder::new(Type::Int32).default(Value::int(9));
+        let with_default = SchemaBuilder::new(Type::Int32).default(Value::Int(9, data::Width::W32));
         let optional = Arc::new(with_default.clone().optional().build().unwrap());
         let required = Arc::new(with_default.build().unwrap());
         let of = |field: &Arc<Schema>| {
@@ -74,9 +134,9 @@ mod tests {
         let mut rows = Rows::default();
         let null = rows.alloc(1);
         for (field, replace, wanted) in [
-            (&optional, true, Ok(Cell::int(9))),
+            (&optional, true, Ok(Cell::Int(9, data::Width::W32))),
             (&optional, false, Ok(Cell::Null)),
-            (&required, true, Ok(Cell::int(9))),
+            (&required, true, Ok(Cell::Int(9, data::Width::W32))),
             (&required, false, Err(())),
         ] {
             let copy = copy_struct(&mut rows, &of(field), null, 1, replace);
@@ -87,20 +147,30 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_wherever_the_hint_points() {
+    fn members_are_found_wherever_the_hint_points_and_added_behind() {
         let mut rows = Rows::default();
         let value = Value::Map(vec![
             (Value::int(1), Value::Null),
             (Value::Text("a".into()), Value::Null),
-            (Value::Text("b".into()), Value::Null),
+            (Value::Text("b".into()), Value::Bool(true)),
         ]);
         let Cell::Map(map) = rows.put_value(None, &value) else { panic!() };
+        let mut copy = MapCopy::new(&mut rows, map, 2);
         for start in [0, 1, 2, 3, 99] {
             let mut hint = start;
-            assert_eq!(member_near(&rows, map, "b", &mut hint), Some(5));
+            assert_eq!(copy.find(&rows, "b", &mut hint), Some(5));
             assert_eq!(hint, 2);
-            assert_eq!(member_near(&rows, map, "zz", &mut hint), None);
-            assert_eq!(member_near(&rows, map, "a", &mut hint), Some(3));
+            assert_eq!(copy.find(&rows, "", &mut hint), None);
+            assert_eq!(copy.find(&rows, "a", &mut hint), Some(3));
         }
+        assert_eq!(copy.get(&rows, 5), Cell::Bool(true));
+        copy.set(&mut rows, 5, Cell::Bool(false));
+        let mut names = Names::default();
+        let name = names.get(&mut rows, 1, ["x", "c"].into_iter());
+        copy.add(&mut rows, name, Cell::int(4));
+        assert_eq!(copy.find(&rows, "c", &mut 0), Some(7));
+        let Cell::Map(new) = copy.finish() else { panic!() };
+        assert_eq!(rows.cells(new).len(), 8);
+        assert_eq!(rows.cells(map)[5], Cell::Bool(true));
     }
 }

@@ -15,6 +15,7 @@ mod hoist_field;
 mod insert_field;
 mod kept;
 mod layout_cache;
+mod mask_field;
 mod part;
 mod plugin;
 mod replace_field;
@@ -34,6 +35,8 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &hoist_field::VALUE,
     &insert_field::KEY,
     &insert_field::VALUE,
+    &mask_field::KEY,
+    &mask_field::VALUE,
     &replace_field::KEY,
     &replace_field::VALUE,
     &set_schema_metadata::KEY,

@@ -12,6 +12,9 @@ mod number;
 mod parse;
 mod temporal;
 
+pub use number::{Number, digit};
+pub use temporal::write as write_temporal;
+
 use crate::builder::SchemaBuilder;
 use crate::error::SchemaError;
 use crate::schema::{Schema, Type};

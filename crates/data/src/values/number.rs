@@ -10,12 +10,12 @@ use num_bigint::BigInt;
 const DIGITS_MAX: usize = 10_000;
 
 /// A number: `digits` × 10^-`scale`.
-#[derive(Debug, PartialEq)]
-pub(super) struct Number {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
     negative: bool,
     /// ASCII digits without leading zeros; empty for zero.
     digits: String,
-    pub(super) scale: i32,
+    pub scale: i32,
 }
 
 /// What integer a number is.
@@ -28,7 +28,7 @@ pub(super) enum Whole {
 
 impl Number {
     /// `None` where `new BigDecimal(text)` refuses the text.
-    pub(super) fn parse(text: &str) -> Option<Number> {
+    pub fn parse(text: &str) -> Option<Number> {
         let (negative, rest) = sign(text);
         let (mantissa, exponent) = match rest.find(['e', 'E']) {
             Some(at) => (rest.get(..at)?, exponent(rest.get(at + 1..)?)?),
@@ -56,7 +56,8 @@ impl Number {
         Some(Number { negative, digits, scale })
     }
 
-    pub(super) fn of_decimal(unscaled: &[u8], scale: i32) -> Number {
+    /// The number of a decimal; `unscaled` is big-endian two's complement.
+    pub fn of_decimal(unscaled: &[u8], scale: i32) -> Number {
         let mut text = Vec::new();
         decimal_to_text(unscaled, 0, &mut text);
         let text = String::from_utf8(text).unwrap_or_default();
@@ -64,11 +65,13 @@ impl Number {
         Number { negative, digits: digits.trim_start_matches('0').to_owned(), scale }
     }
 
-    pub(super) fn to_f64(&self) -> f64 {
+    /// The nearest double, infinite if it is too large.
+    pub fn to_f64(&self) -> f64 {
         self.scientific().parse().unwrap_or(f64::NAN)
     }
 
-    pub(super) fn to_f32(&self) -> f32 {
+    /// The nearest float of 32 bits, infinite if it is too large.
+    pub fn to_f32(&self) -> f32 {
         self.scientific().parse().unwrap_or(f32::NAN)
     }
 
@@ -88,7 +91,7 @@ impl Number {
     }
 
     /// Cut to an integer, then to its lowest 64 bits, as `BigDecimal.longValue` does.
-    pub(super) fn to_i64_wrapping(&self) -> i64 {
+    pub fn to_i64_wrapping(&self) -> i64 {
         let add = |sum: i64, digit: u8| {
             sum.wrapping_mul(10).wrapping_add(i64::from(digit.wrapping_sub(b'0')))
         };
@@ -117,7 +120,7 @@ impl Number {
     }
 
     /// The unscaled value as two's complement.
-    pub(super) fn unscaled(&self) -> Vec<u8> {
+    pub fn unscaled(&self) -> Vec<u8> {
         let value: BigInt = self.digits.parse().unwrap_or_default();
         (if self.negative { -value } else { value }).to_signed_bytes_be()
     }
@@ -156,7 +159,7 @@ const ZEROS: [u16; 36] = [
 ];
 
 /// The value of a decimal digit, of any script, as Java's `Character.digit`.
-pub(super) fn digit(c: char) -> Option<u8> {
+pub fn digit(c: char) -> Option<u8> {
     if c.is_ascii() {
         return c.to_digit(10).map(|value| value as u8);
     }

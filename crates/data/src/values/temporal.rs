@@ -90,7 +90,7 @@ impl Fields<'_> {
 
 /// Appends a point in time: as a time before the second day, else as a date at midnight, else in
 /// full.
-pub(super) fn write(ms: i64, out: &mut Vec<u8>) {
+pub fn write(ms: i64, out: &mut Vec<u8>) {
     let (days, of_day) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
     if ms >= DAY_MS {
         let (year, month, day) = java_date(days);

@@ -12,7 +12,7 @@ use config::{Config, ConfigErrors, Props};
 use data::{Batch, Cell, Mask, Origin, Roots, Rows, Schema, SchemaBuilder, Span, Type, Width};
 use std::sync::Arc;
 
-use crate::copied::{copy_struct, member_near};
+use crate::copied::{MapCopy, Names, copy_struct};
 use crate::fault::Fault;
 use crate::part::{Part, Row, rewrite};
 use crate::plugin::key_and_value;
@@ -151,7 +151,7 @@ struct Texts {
     topic: Option<(Arc<str>, Span)>,
     fixed: Option<Span>,
     /// The names of the insertions, for maps.
-    names: Vec<Span>,
+    names: Names,
 }
 
 impl Texts {
@@ -164,13 +164,6 @@ impl Texts {
                 span
             }
         }
-    }
-
-    fn name(&mut self, rows: &mut Rows, insertions: &[Insertion], index: usize) -> Span {
-        if self.names.is_empty() {
-            self.names = insertions.iter().map(|one| rows.heap.put(one.name.as_bytes())).collect();
-        }
-        self.names.get(index).copied().unwrap_or(Span::EMPTY)
     }
 }
 
@@ -234,8 +227,7 @@ impl InsertField {
         roots: &mut Roots,
     ) -> Result<(), Fault> {
         let span = map_only(PURPOSE, rows, row.cell)?;
-        let mut copy = rows.copy(span, self.insertions.len() * 2);
-        let mut used = span.len;
+        let mut copy = MapCopy::new(rows, span, self.insertions.len());
         for index in 0..self.insertions.len() {
             let Some(insertion) = self.insertions.get_mut(index) else { break };
             let cell =
@@ -244,19 +236,16 @@ impl InsertField {
                 continue;
             }
             // What is there already is replaced, also what was inserted just now.
-            let so_far = Span { len: used, ..copy };
-            match member_near(rows, so_far, &insertion.name, &mut insertion.hint) {
-                Some(place) => rows.set(copy, place, cell),
+            match copy.find(rows, &insertion.name, &mut insertion.hint) {
+                Some(place) => copy.set(rows, place, cell),
                 None => {
-                    let name = texts.name(rows, &self.insertions, index);
-                    rows.set(copy, used as usize, Cell::Text(name));
-                    rows.set(copy, used as usize + 1, cell);
-                    used += 2;
+                    let all = self.insertions.iter().map(|one| one.name.as_str());
+                    let name = texts.names.get(rows, index, all);
+                    copy.add(rows, name, cell);
                 }
             }
         }
-        copy.len = used;
-        roots.push(None, Cell::Map(copy));
+        roots.push(None, copy.finish());
         Ok(())
     }
 }
