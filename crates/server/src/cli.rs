@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::logging::LogArgs;
-use crate::{options, quickstart, standalone};
+use crate::{options, quickstart, standalone, transform};
 use clap::{Parser, Subcommand};
 
 /// Moves data between Apache Kafka and databases, each record exactly once.
@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Standalone(standalone::Args),
     /// Watch orders go from Kafka into a database, exactly once, through a kill -9
     Quickstart(quickstart::Args),
+    /// Test chains of transforms on sample records; list and describe transforms and predicates
+    Transform(transform::Args),
     /// Print the configuration keys of a connector, a converter or the worker
     Options(options::Args),
 }

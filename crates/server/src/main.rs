@@ -9,6 +9,7 @@ mod logging;
 mod options;
 mod quickstart;
 mod standalone;
+mod transform;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
             standalone::run(args)
         }
         Command::Quickstart(args) => quickstart::run(args),
+        Command::Transform(args) => transform::run(&args),
         Command::Options(args) => options::run(&args),
     }
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A connector or converter class, in any spelling a configuration may use; "worker" for the
-    /// worker file, "connector" for the keys that every sink connector has
+    /// worker file, "connector" for the keys that every sink connector has, "transforms", "predicates"
     #[arg(default_value = "connector")]
     subject: String,
 }
@@ -41,6 +41,12 @@ fn page(subject: &str) -> Result<String, String> {
         let intro = "Keys that every sink connector has, beside its own.";
         return Ok(render("Sink connectors", intro, &SinkConnectorConfig::def()));
     }
+    if subject == "transforms" {
+        return Ok(crate::transform::transforms_page());
+    }
+    if subject == "predicates" {
+        return Ok(crate::transform::predicates_page());
+    }
     if let Some(plugin) = converters::find(subject) {
         let intro = "Keys of the converter, each behind `key.converter.` or `value.converter.`.";
         return Ok(render(plugin.class, intro, &(plugin.config_def)()));
@@ -52,18 +58,29 @@ fn page(subject: &str) -> Result<String, String> {
 }
 
 fn render(title: &str, intro: &str, def: &ConfigDef) -> String {
-    let mut page = format!("# {title}\n\n{intro}\n");
-    let mut group: Option<&str> = None;
-    for key in def.keys() {
-        if key.group.as_deref() != group {
-            group = key.group.as_deref();
-            // Writing to a string cannot fail.
-            let _ok = write!(page, "\n## {}\n", group.unwrap_or("Others"));
-        }
-        let _ok = write!(page, "\n**`{}`** ({})  \n{}\n", key.name, facts(key), text(key));
-    }
+    let mut page = heading(title, intro);
+    page.push_str(&keys(def, "##"));
     if def.keys().next().is_none() {
         page.push_str("\nThere are none.\n");
+    }
+    page
+}
+
+pub(crate) fn heading(title: &str, intro: &str) -> String {
+    format!("# {title}\n\n{intro}\n")
+}
+
+/// The keys of a definition, by group under headings of that level; without headings if it is empty.
+pub(crate) fn keys(def: &ConfigDef, level: &str) -> String {
+    let mut page = String::new();
+    let mut group: Option<&str> = None;
+    for key in def.keys() {
+        if key.group.as_deref() != group && !level.is_empty() {
+            group = key.group.as_deref();
+            // Writing to a string cannot fail.
+            let _ok = write!(page, "\n{level} {}\n", group.unwrap_or("Others"));
+        }
+        let _ok = write!(page, "\n**`{}`** ({})  \n{}\n", key.name, facts(key), text(key));
     }
     page
 }
@@ -99,7 +116,8 @@ mod tests {
         let connectors = connectors::plugins().iter().map(|plugin| plugin.aliases);
         let converters = converters::plugins().iter().map(|plugin| plugin.aliases);
         let plugins = connectors.chain(converters).map(|aliases| aliases[0]);
-        let subjects = ["worker", "connector"].into_iter().chain(plugins);
+        let fixed = ["worker", "connector", "transforms", "predicates"];
+        let subjects = fixed.into_iter().chain(plugins);
         subjects.map(|subject| (format!("{}.md", dashed(subject)), subject)).collect()
     }
 

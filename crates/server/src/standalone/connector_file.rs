@@ -45,25 +45,38 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<ConnectorFile>, Failure>
     Ok(files)
 }
 
+/// The configuration of a connector, or a part of one: it needs no name.
+///
+/// # Errors
+/// The file cannot be read or understood.
+pub(crate) fn read_config(path: &Path) -> Result<Props, Failure> {
+    read_any(path).map(|(config, _)| config)
+}
+
 fn read(path: &Path) -> Result<ConnectorFile, Failure> {
+    let (config, target) = read_any(path)?;
+    let name = config.get("name").unwrap_or_default().trim().to_owned();
+    if name.is_empty() {
+        let text = format!("{}: the connector has no name", path.display());
+        return Err(Failure::wrong_input(text).hint("add name=..."));
+    }
+    Ok(ConnectorFile { path: path.to_owned(), name, config, target })
+}
+
+fn read_any(path: &Path) -> Result<(Props, Target), Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let wrong = |message: String| Failure::wrong_input(format!("{}: {message}", path.display()));
-    let (config, target) = match extension.to_ascii_lowercase().as_str() {
+    match extension.to_ascii_lowercase().as_str() {
         "json" => {
             let text = read_text(path)?;
-            document::from_json(&text).and_then(from_document).map_err(wrong)?
+            document::from_json(&text).and_then(from_document).map_err(wrong)
         }
         "yaml" | "yml" => {
             let text = read_text(path)?;
-            document::from_yaml(&text).and_then(from_document).map_err(wrong)?
+            document::from_yaml(&text).and_then(from_document).map_err(wrong)
         }
-        _ => from_any(path)?,
-    };
-    let name = config.get("name").unwrap_or_default().trim().to_owned();
-    if name.is_empty() {
-        return Err(wrong("the connector has no name".to_owned()).hint("add name=..."));
+        _ => from_any(path),
     }
-    Ok(ConnectorFile { path: path.to_owned(), name, config, target })
 }
 
 /// Connect tries JSON first, whatever the file is called.

@@ -26,6 +26,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use worker_file::WorkerFile;
 
+pub(crate) use connector_file::read_config;
+pub(crate) use worker_file::read_properties;
+
 /// Beyond the tasks' own time to stop.
 const SHUTDOWN_MARGIN: Duration = Duration::from_secs(10);
 
@@ -42,7 +45,7 @@ pub(crate) struct Args {
 }
 
 /// The plugins that are built in.
-fn plugins() -> Plugins {
+pub(crate) fn plugins() -> Plugins {
     Plugins {
         connector: connectors::find,
         connectors: connectors::names,

@@ -113,7 +113,9 @@ fn properties_text(path: &Path) -> Result<String, Failure> {
         .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))
 }
 
-pub(super) fn read_properties(path: &Path) -> Result<Props, Failure> {
+/// # Errors
+/// The file cannot be read, or is no properties file.
+pub(crate) fn read_properties(path: &Path) -> Result<Props, Failure> {
     let text = properties_text(path)?;
     config::properties::parse(&text)
         .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))

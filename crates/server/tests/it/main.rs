@@ -17,3 +17,4 @@ mod reports;
 mod security;
 mod tables;
 mod topics;
+mod transforms;
