@@ -187,5 +187,6 @@ fn topics(config: &SinkConnectorConfig) -> Result<Topics, Error> {
         return Ok(Topics::List(config.topics.clone()));
     }
     let pattern = config::JavaRegex::new(&config.topics_regex);
-    pattern.map(Topics::Regex).map_err(|text| Error::config(format!("topics.regex: {text}")))
+    let pattern = pattern.map_err(|text| Error::config(format!("topics.regex: {text}")))?;
+    Ok(Topics::Regex(Box::new(pattern)))
 }

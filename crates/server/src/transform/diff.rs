@@ -239,7 +239,7 @@ fn json_inner(path: &str, tree: &Tree, out: &mut Vec<Leaf>) {
             }
         }
         other => {
-            out.push(Leaf { path: path.to_owned(), text: other.to_string(), kind: String::new() })
+            out.push(Leaf { path: path.to_owned(), text: other.to_string(), kind: String::new() });
         }
     }
 }

@@ -141,17 +141,16 @@ fn shown(leaf: &Leaf, width: usize) -> String {
 /// The whole record; types only where there are schemas.
 fn listing(out: &mut String, record: &Record, paint: Paint) {
     let all = leaves(record);
-    let partition = ["partition".to_owned()];
     let schemas = |path: &str| match path.split(['.', '[']).next() {
         Some("key") => record.key.schema.is_some(),
         Some("value") => record.value.schema.is_some(),
         _ => path.starts_with("header ") && record.headers.iter().any(|(_, d)| d.schema.is_some()),
     };
-    let told = |leaf: &&Leaf| {
-        let empty = leaf.text.is_empty() && !schemas(&leaf.path);
-        !empty
-            && !partition.contains(&leaf.path)
-            && !(leaf.path == "timestamp" && leaf.text == "none")
+    let told = |leaf: &&Leaf| match leaf.path.as_str() {
+        // It stands in the title.
+        "partition" => false,
+        "timestamp" => leaf.text != "none",
+        path => !leaf.text.is_empty() || schemas(path),
     };
     let lines: Vec<&Leaf> = all.iter().filter(told).collect();
     let width = lines.iter().map(|leaf| leaf.path.chars().count()).max().unwrap_or_default();
