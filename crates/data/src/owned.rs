@@ -150,7 +150,8 @@ fn number(text: &str) -> Value {
     {
         return Value::BigInteger(unscaled);
     }
-    Value::Float(text.parse().unwrap_or(f64::NAN))
+    // Connect reads such a number as a decimal, which knows no negative zero.
+    Value::Float(text.parse().unwrap_or(f64::NAN) + 0.0)
 }
 
 #[cfg(test)]

@@ -163,7 +163,8 @@ impl Exceptions {
     pub fn pin(&self, answered: &[(Json, Json)]) -> String {
         let mut text = String::new();
         for (case, seen) in answered {
-            if self.concerns(case["id"].as_str().unwrap_or_default()) {
+            let is_answer = seen["error"]["class"].as_str().is_none_or(|class| class.contains('.'));
+            if is_answer && self.concerns(case["id"].as_str().unwrap_or_default()) {
                 let line = json!({
                     "id": case["id"], "op": case["op"], "input": case["input"], "output": seen,
                 });
