@@ -7,8 +7,6 @@
 
 mod decode;
 mod encode;
-mod golden;
-mod notation;
 mod prefix;
 mod properties;
 mod simple;
