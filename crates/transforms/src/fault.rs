@@ -48,6 +48,11 @@ impl Fault {
         }
     }
 
+    /// A schema that cannot be built, in the words of the data model.
+    pub(crate) fn from_schema(error: data::SchemaError) -> Fault {
+        Fault { exception: error.exception(), message: Cow::Owned(error.0) }
+    }
+
     /// What Connect calls neither a data error nor a wrong argument.
     pub(crate) fn connect(message: impl Into<Cow<'static, str>>) -> Fault {
         Fault {

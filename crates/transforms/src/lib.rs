@@ -5,6 +5,7 @@
 //! are `$Key` and `$Value` forms). They are looked up by the spellings Kafka Connect accepts: the full
 //! class name and the simple name.
 
+mod cast;
 mod copied;
 pub mod date_pattern;
 mod extract_field;
@@ -28,6 +29,8 @@ mod testing;
 use api::{PredicatePlugin, TransformPlugin};
 
 static TRANSFORMS: &[&TransformPlugin] = &[
+    &cast::KEY,
+    &cast::VALUE,
     &extract_field::KEY,
     &extract_field::VALUE,
     &filter::PLUGIN,

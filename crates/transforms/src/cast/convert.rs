@@ -9,8 +9,7 @@ use data::{Cell, DAY_MS, Logical, Rows, Schema, Span, Type, Width};
 
 use super::numbers::{parse_double, parse_float, parse_long};
 
-const SOURCES: &str =
-    "[INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]";
+const SOURCES: &str = "[INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]";
 
 /// The value of `cell`, which is of `schema`, as `target`. A null stays null.
 ///
@@ -178,9 +177,7 @@ fn to_float(rows: &Rows, schema: Option<&Schema>, cell: Cell) -> Result<f32, Fau
         Cell::Decimal { unscaled, scale } => {
             Number::of_decimal(rows.bytes(unscaled), scale).to_f32()
         }
-        Cell::Text(span) => {
-            parse_float(rows.text(span)).ok_or_else(|| out_of_range(rows, span))?
-        }
+        Cell::Text(span) => parse_float(rows.text(span)).ok_or_else(|| out_of_range(rows, span))?,
         _ => return Err(unexpected(schema, cell)),
     })
 }

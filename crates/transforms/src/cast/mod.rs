@@ -100,15 +100,13 @@ impl Transform for Cast {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
         let mut names = Names::default();
-        rewrite(class, part, batch, selected, |rows, _, row, roots| {
-            match (row.cell, row.schema) {
-                (Cell::Null, schema) => {
-                    roots.push(schema, Cell::Null);
-                    Ok(())
-                }
-                (_, Some(schema)) => self.with_schema(rows, row, schema, roots),
-                (_, None) => self.without_schema(rows, row, &mut names, roots),
+        rewrite(class, part, batch, selected, |rows, _, row, roots| match (row.cell, row.schema) {
+            (Cell::Null, schema) => {
+                roots.push(schema, Cell::Null);
+                Ok(())
             }
+            (_, Some(schema)) => self.with_schema(rows, row, schema, roots),
+            (_, None) => self.without_schema(rows, row, &mut names, roots),
         });
     }
 }

@@ -192,9 +192,10 @@ mod tests {
             assert_eq!(parse_double(text), Some(wanted), "{text}");
         }
         assert!(parse_double("NaN").unwrap().is_nan());
-        for text in
-            ["", "inf", "nan", "infinity", "1e", "0x1", "0xp1", "1ff", "e5", "1 2", "\u{ff11}", "0x1pf"]
-        {
+        for text in [
+            "", "inf", "nan", "infinity", "1e", "0x1", "0xp1", "1ff", "e5", "1 2", "\u{ff11}",
+            "0x1pf",
+        ] {
             assert_eq!(parse_double(text), None, "{text}");
             assert_eq!(parse_float(text), None, "{text}");
         }

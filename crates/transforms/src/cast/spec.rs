@@ -85,7 +85,8 @@ fn two_colons(items: &[String], item: &str) -> String {
 
 fn target(key: &str, item: &str, word: &str) -> Result<Type, String> {
     let word = word.trim();
-    let Some(kind) = Type::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word)) else {
+    let Some(kind) = Type::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word))
+    else {
         let fault = format!("Invalid type found in casting spec: {word}");
         return Err(config::invalid(key, &item, &fault));
     };
@@ -118,11 +119,23 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_key_and_value() {
         for (text, wanted) in [
-            ("a:int9", "Invalid value a:int9 for configuration spec: Invalid type found in casting spec: int9"),
-            ("a:", "Invalid value a: for configuration spec: Invalid type found in casting spec: a"),
+            (
+                "a:int9",
+                "Invalid value a:int9 for configuration spec: Invalid type found in casting spec: int9",
+            ),
+            (
+                "a:",
+                "Invalid value a: for configuration spec: Invalid type found in casting spec: a",
+            ),
             (":", "Invalid value : for configuration spec: Invalid type found in casting spec: "),
-            (":int8", "Invalid value :int8 for configuration spec: A type for a field without a name"),
-            ("a:int8,", "Invalid value  for configuration spec: Invalid type found in casting spec: "),
+            (
+                ":int8",
+                "Invalid value :int8 for configuration spec: A type for a field without a name",
+            ),
+            (
+                "a:int8,",
+                "Invalid value  for configuration spec: Invalid type found in casting spec: ",
+            ),
             (
                 "b:int8,a:int8:b",
                 "Invalid value [b:int8, a:int8:b] for configuration renames: Invalid rename mapping: a:int8:b",

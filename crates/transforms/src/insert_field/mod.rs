@@ -258,7 +258,7 @@ fn extend(schema: &Schema, insertions: &[Insertion]) -> Result<Arc<Schema>, Faul
     for insertion in insertions {
         builder = builder.field(&insertion.name, insertion.schema.clone());
     }
-    builder.build().map(Arc::new).map_err(|error| Fault::builder(error.0))
+    builder.build().map(Arc::new).map_err(Fault::from_schema)
 }
 
 /// The value to insert; null where the record does not know it.

@@ -114,7 +114,7 @@ fn rename(schema: &Schema, name: Option<&str>, version: Option<i32>) -> Result<A
         if let Some(version) = version {
             builder = builder.version(version);
         }
-        builder.build().map_err(|error| Fault::builder(error.0))
+        builder.build().map_err(Fault::from_schema)
     };
     let renamed = set(SchemaBuilder::copy(schema))?;
     let Some(default) = schema.default().filter(|_| renamed.logical() != schema.logical()) else {
