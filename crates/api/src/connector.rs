@@ -3,6 +3,7 @@
 use crate::converter::{Converter, Side};
 use crate::error::Result;
 use crate::sink::SinkTask;
+use crate::source::SourceConnector;
 use config::{ConfigDef, ConfigError, Props};
 
 /// What a task does with a record it cannot store. Connect's `errors.tolerance`.
@@ -52,7 +53,7 @@ pub trait SinkConnector: Send + Sync {
     fn task(&self, context: &TaskContext, props: &Props) -> Result<Box<dyn SinkTask>>;
 }
 
-/// A registry entry of a sink connector.
+/// A registry entry of a connector.
 pub struct ConnectorPlugin {
     /// Our own class name.
     pub class: &'static str,
@@ -62,7 +63,58 @@ pub struct ConnectorPlugin {
     pub summary: &'static str,
     /// Tells plugins that share an alias apart, by the rest of the config.
     pub claims: fn(&Props) -> bool,
-    pub make: fn() -> Box<dyn SinkConnector>,
+    pub make: fn() -> Connector,
+}
+
+/// A connector of either direction, with what both have.
+pub enum Connector {
+    Sink(Box<dyn SinkConnector>),
+    Source(Box<dyn SourceConnector>),
+}
+
+impl Connector {
+    /// The keys it defines under the class name the user wrote, defaults included.
+    pub fn config_def(&self, class: &str) -> ConfigDef {
+        match self {
+            Connector::Sink(sink) => sink.config_def(class),
+            Connector::Source(source) => source.config_def(class),
+        }
+    }
+
+    /// See [`SinkConnector::known_prefixes`].
+    pub fn known_prefixes(&self, class: &str) -> Vec<&'static str> {
+        match self {
+            Connector::Sink(sink) => sink.known_prefixes(class),
+            Connector::Source(source) => source.known_prefixes(class),
+        }
+    }
+
+    /// Checks that go beyond single keys.
+    pub fn validate(&self, props: &Props) -> Vec<ConfigError> {
+        match self {
+            Connector::Sink(sink) => sink.validate(props),
+            Connector::Source(source) => source.validate(props),
+        }
+    }
+
+    /// Things worth one log line.
+    pub fn notices(&self, props: &Props) -> Vec<String> {
+        match self {
+            Connector::Sink(sink) => sink.notices(props),
+            Connector::Source(source) => source.notices(props),
+        }
+    }
+
+    /// The configs of the tasks, at most `tasks_max`.
+    ///
+    /// # Errors
+    /// The work cannot be divided.
+    pub fn task_configs(&self, props: &Props, tasks_max: u32) -> Result<Vec<Props>> {
+        match self {
+            Connector::Sink(sink) => sink.task_configs(props, tasks_max),
+            Connector::Source(source) => source.task_configs(props, tasks_max),
+        }
+    }
 }
 
 /// A registry entry of a converter.

@@ -7,10 +7,17 @@ mod connector;
 mod converter;
 mod error;
 mod sink;
+mod source;
 mod transform;
 
-pub use connector::{ConnectorPlugin, ConverterPlugin, SinkConnector, TaskContext, Tolerance};
+pub use connector::{
+    Connector, ConnectorPlugin, ConverterPlugin, SinkConnector, TaskContext, Tolerance,
+};
 pub use converter::{Converter, EncodeError, Encoded, Side};
 pub use error::{Error, ErrorKind, Result};
 pub use sink::{Cancel, DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
+pub use source::{
+    Boundary, ExactlyOnce, PollLimits, Polled, SourceBatch, SourceConnector, SourceMap,
+    SourceOffsets, SourceTask, StoredOffsets,
+};
 pub use transform::{Predicate, PredicatePlugin, Transform, TransformPlugin};

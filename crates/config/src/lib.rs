@@ -42,6 +42,7 @@ pub mod connector;
 pub mod derived;
 pub mod properties;
 pub mod providers;
+pub mod source;
 pub mod suggest;
 pub mod unknown;
 pub mod worker;
@@ -71,13 +72,4 @@ pub trait Config: Sized {
     /// # Errors
     /// Every wrong or missing value at once, with Kafka's texts.
     fn parse(props: &Props) -> Result<Self, ConfigErrors>;
-
-    /// The same where items that a list must not repeat count once, as Kafka's plugins read their own
-    /// settings: transforms and predicates.
-    ///
-    /// # Errors
-    /// As [`Config::parse`].
-    fn parse_plugin(props: &Props) -> Result<Self, ConfigErrors> {
-        Self::parse(&Self::def().without_repeats(props))
-    }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::validator::{Validator, invalid};
 use crate::value::Value;
-use crate::{Config, ConfigField, Type, config_enum};
+use crate::{Config, ConfigError, ConfigField, Type, config_enum};
 
 config_enum! {
     /// How the worker finds plugins on the JVM. Accepted for compatibility, without effect here.
@@ -243,6 +243,30 @@ pub struct WorkerConfig {
     #[config(key = "access.control.allow.methods", default = "")]
     pub access_control_allow_methods: String,
 
+    /// Whether sources give each record exactly once where their connector can: records and offsets
+    /// are then written in one transaction. Needs group.id and offset.storage.topic, also in
+    /// standalone mode. `preparing` is for rolling upgrades of clusters and means disabled here.
+    #[config(key = "exactly.once.source.support", default = "disabled", case_insensitive,
+        importance = high)]
+    pub exactly_once_source_support: ExactlyOnceSupport,
+
+    /// Name of the worker, or of the cluster it belongs to. Part of the transactional.id of
+    /// exactly-once source tasks, GROUP-CONNECTOR-TASK.
+    #[config(key = "group.id", importance = high)]
+    pub group_id: Option<String>,
+
+    /// Topic in which the offsets of exactly-once sources are kept, compacted; made if it is missing.
+    #[config(key = "offset.storage.topic", importance = high)]
+    pub offset_storage_topic: Option<String>,
+
+    /// Partitions of that topic where it has to be made; -1 is the broker's default.
+    #[config(key = "offset.storage.partitions", default = 25)]
+    pub offset_storage_partitions: i32,
+
+    /// Replication factor of that topic where it has to be made; -1 is the broker's default.
+    #[config(key = "offset.storage.replication.factor", default = 3)]
+    pub offset_storage_replication_factor: i16,
+
     /// Headers added to REST answers: `[action] name:value` items, separated by commas. Checked, and
     /// without effect in this version.
     #[config(key = "response.http.headers.config", default = "",
@@ -255,17 +279,47 @@ pub struct WorkerConfig {
     pub ssl_client_auth: ClientAuth,
 }
 
+config_enum! {
+    /// Whether sources give each record exactly once.
+    pub enum ExactlyOnceSupport {
+        /// They give it at least once.
+        Disabled = "disabled",
+        /// As disabled, but ready for a cluster whose other workers have it enabled.
+        Preparing = "preparing",
+        /// They do, where the connector can.
+        Enabled = "enabled",
+    }
+}
+
 /// Keys of a standalone worker.
 #[derive(Config, Clone, Debug)]
+#[config(check = check_standalone)]
 pub struct StandaloneConfig {
     /// Keys of a worker in either mode.
     #[config(flatten)]
     pub worker: WorkerConfig,
 
-    /// File in which the offsets of source connectors are kept. Required, and unused: there are no
-    /// sources in this version.
+    /// File in which the offsets of source connectors are kept, but for those that give records
+    /// exactly once. A file of Kafka Connect's standalone mode is taken over.
     #[config(key = "offset.storage.file.filename", importance = high)]
     pub offset_storage_file: String,
+}
+
+fn check_standalone(config: &StandaloneConfig) -> Vec<ConfigError> {
+    let worker = &config.worker;
+    if worker.exactly_once_source_support != ExactlyOnceSupport::Enabled {
+        return Vec::new();
+    }
+    let needed =
+        [("group.id", &worker.group_id), ("offset.storage.topic", &worker.offset_storage_topic)];
+    let missing =
+        needed.into_iter().filter(|(_, value)| value.as_deref().is_none_or(str::is_empty));
+    let missing = missing.map(|(key, _)| {
+        let text =
+            format!("exactly.once.source.support=enabled needs {key}, in standalone mode too");
+        ConfigError::new(key, text)
+    });
+    missing.collect()
 }
 
 const HEADER_ACTIONS: [&str; 5] = ["set", "add", "setDate", "addDate", ""];

@@ -25,6 +25,7 @@ macro_rules! connectors {
 }
 
 connectors! {
+    file_stream_source,
     postgres,
     sqlite,
 }

@@ -29,14 +29,10 @@ pub fn names() -> Vec<String> {
 
 fn unknown(class: &str) -> String {
     let all = names().join(", ");
-    if is_source(class) {
-        return format!(
-            "connector class {class} is a source; there are no sources in this version. There \
-             are: {all}"
-        );
-    }
     let names =
         plugins().iter().flat_map(|p| std::iter::once(p.class).chain(p.aliases.iter().copied()));
+    // A source is no misspelt sink, nor the other way round.
+    let names = names.filter(|name| is_source(name) == is_source(class));
     let nearest = config::suggest::nearest(class, names);
     let guess = nearest.map_or_else(|| ".".to_owned(), |name| format!("; did you mean {name}?"));
     format!("connector class {class} does not exist{guess} There are: {all}")
@@ -79,16 +75,11 @@ mod tests {
 
     #[test]
     fn a_source_is_not_mistaken_for_a_sink() {
-        for class in [
-            "io.confluent.connect.jdbc.JdbcSourceConnector",
-            "JdbcSource",
-            "FileStreamSource",
-            "org.apache.kafka.connect.file.FileStreamSourceConnector",
-            "postgres-source",
-        ] {
+        for class in
+            ["io.confluent.connect.jdbc.JdbcSourceConnector", "JdbcSource", "postgres-source"]
+        {
             let error = find(class, &Props::new()).err().unwrap();
-            assert!(error.contains("no sources in this version"), "{error}");
-            assert!(!error.contains("did you mean"), "{error}");
+            assert!(!error.contains("Sink?") && !error.contains("sink?"), "{error}");
         }
     }
 

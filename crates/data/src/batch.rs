@@ -55,6 +55,8 @@ pub enum Stage {
     HeaderConverter,
     Transformation,
     TaskPut,
+    /// On the way of a source's record into Kafka.
+    KafkaProduce,
 }
 
 impl Stage {
@@ -65,6 +67,7 @@ impl Stage {
             Stage::HeaderConverter => "HEADER_CONVERTER",
             Stage::Transformation => "TRANSFORMATION",
             Stage::TaskPut => "TASK_PUT",
+            Stage::KafkaProduce => "KAFKA_PRODUCE",
         }
     }
 }
@@ -153,6 +156,14 @@ impl Batch {
             rejects: Vec::new(),
             routes: Routes::default(),
         }
+    }
+
+    /// A batch that a source made, over [`RawBatch::made`]: keys, values and headers are the maker's to
+    /// fill. Headers are decoded, and empty.
+    pub fn made(raw: RawBatch) -> Batch {
+        let mut batch = Batch { origin: Origin::Source, ..Batch::new(Arc::new(raw)) };
+        batch.headers.begin(batch.raw.len());
+        batch
     }
 
     /// The topic a record goes to: the one it was fetched from, until a transform changes it.

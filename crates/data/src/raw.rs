@@ -74,6 +74,29 @@ impl RawBatch {
         RawBatchBuilder::new(tp).finish(next_offset)
     }
 
+    /// The frame of a batch that a source made: so many records of a topic over these bytes, without
+    /// keys and values of their own, numbered from 0. `timestamp` is -1 for none.
+    pub fn made(topic: Arc<str>, arena: Arena, rows: usize, timestamp: i64) -> RawBatch {
+        let record = |offset| RawRecord {
+            offset,
+            timestamp,
+            timestamp_type: TimestampType::None,
+            key: Span::NULL,
+            value: Span::NULL,
+            cut: false,
+            headers_start: 0,
+            headers_len: 0,
+        };
+        RawBatch {
+            tp: TopicPartition::new(topic, -1),
+            arena: Arc::new(arena),
+            prefix: None,
+            records: (0..rows as i64).map(record).collect(),
+            headers: Vec::new(),
+            next_offset: rows as i64,
+        }
+    }
+
     pub fn tp(&self) -> &TopicPartition {
         &self.tp
     }

@@ -14,6 +14,7 @@ mod chain_config;
 mod errors;
 mod plugins;
 mod sink;
+pub mod source;
 mod status;
 mod worker;
 
@@ -26,4 +27,4 @@ pub use sink::{
     spawn_sink_task,
 };
 pub use status::{Counters, Retrying, State, StatusCell, TaskStatus};
-pub use worker::{SELF_ASSIGN, Validated, Worker};
+pub use worker::{SELF_ASSIGN, TaskHandle, Validated, Worker};

@@ -4,7 +4,9 @@
 //! same pages, which a test keeps fresh.
 
 use crate::exit::Failure;
+use api::Connector;
 use config::connector::SinkConnectorConfig;
+use config::source::SourceConnectorConfig;
 use config::worker::StandaloneConfig;
 use config::{Config, ConfigDef, ConfigKey, Props};
 use std::fmt::Write;
@@ -13,7 +15,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A connector or converter class, in any spelling a configuration may use; "worker" for the
-    /// worker file, "connector" for the keys that every sink connector has, "transforms", "predicates"
+    /// worker file, "connector" and "source-connector" for the keys that every sink and every source
+    /// has, "transforms", "predicates"
     #[arg(default_value = "connector")]
     subject: String,
 }
@@ -41,6 +44,11 @@ fn page(subject: &str) -> Result<String, String> {
         let intro = "Keys that every sink connector has, beside its own.";
         return Ok(render("Sink connectors", intro, &SinkConnectorConfig::def()));
     }
+    if subject == "source-connector" {
+        let intro = "Keys that every source connector has, beside its own. Topics that are missing are \
+                     made by the keys behind `topic.creation.`: see `topic.creation.groups`.";
+        return Ok(render("Source connectors", intro, &SourceConnectorConfig::def()));
+    }
     if subject == "transforms" {
         return Ok(crate::transform::transforms_page());
     }
@@ -52,8 +60,13 @@ fn page(subject: &str) -> Result<String, String> {
         return Ok(render(plugin.class, intro, &(plugin.config_def)()));
     }
     let plugin = connectors::find(subject, &Props::new())?;
-    let def = (plugin.make)().config_def(subject);
-    let intro = format!("{}. Keys that every sink has come on top.", plugin.summary);
+    let connector = (plugin.make)();
+    let def = connector.config_def(subject);
+    let kind = match connector {
+        Connector::Sink(_) => "sink",
+        Connector::Source(_) => "source",
+    };
+    let intro = format!("{}. Keys that every {kind} has come on top.", plugin.summary);
     Ok(render(subject, &intro, &def))
 }
 
@@ -116,7 +129,7 @@ mod tests {
         let connectors = connectors::plugins().iter().map(|plugin| plugin.aliases);
         let converters = converters::plugins().iter().map(|plugin| plugin.aliases);
         let plugins = connectors.chain(converters).map(|aliases| aliases[0]);
-        let fixed = ["worker", "connector", "transforms", "predicates"];
+        let fixed = ["worker", "connector", "source-connector", "transforms", "predicates"];
         let subjects = fixed.into_iter().chain(plugins);
         subjects.map(|subject| (format!("{}.md", dashed(subject)), subject)).collect()
     }

@@ -8,63 +8,45 @@
 mod cast;
 mod copied;
 pub mod date_pattern;
-mod drop_headers;
 mod extract_field;
 mod fault;
 mod field_path;
 mod filter;
-mod flatten;
-mod has_header_key;
-mod header_from;
 mod hoist_field;
 mod insert_field;
-mod insert_header;
 mod kept;
 mod layout_cache;
 mod mask_field;
 mod part;
 mod plugin;
-mod record_is_tombstone;
-mod regex_router;
 mod replace_field;
 mod schema_cache;
 mod set_schema_metadata;
 mod shape;
 #[cfg(test)]
 mod testing;
-mod topic_name_matches;
-mod value_to_key;
 
 use api::{PredicatePlugin, TransformPlugin};
 
 static TRANSFORMS: &[&TransformPlugin] = &[
     &cast::KEY,
     &cast::VALUE,
-    &drop_headers::PLUGIN,
     &extract_field::KEY,
     &extract_field::VALUE,
     &filter::PLUGIN,
-    &flatten::KEY,
-    &flatten::VALUE,
-    &header_from::KEY,
-    &header_from::VALUE,
     &hoist_field::KEY,
     &hoist_field::VALUE,
     &insert_field::KEY,
     &insert_field::VALUE,
-    &insert_header::PLUGIN,
     &mask_field::KEY,
     &mask_field::VALUE,
-    &regex_router::PLUGIN,
     &replace_field::KEY,
     &replace_field::VALUE,
     &set_schema_metadata::KEY,
     &set_schema_metadata::VALUE,
-    &value_to_key::PLUGIN,
 ];
 
-static PREDICATES: &[&PredicatePlugin] =
-    &[&has_header_key::PLUGIN, &record_is_tombstone::PLUGIN, &topic_name_matches::PLUGIN];
+static PREDICATES: &[&PredicatePlugin] = &[];
 
 /// All transforms.
 pub fn transforms() -> &'static [&'static TransformPlugin] {

@@ -1,7 +1,7 @@
 //! The PostgreSQL sink. Everything it does is in crate `sql`; here are its names.
 
 use crate::sql_connector::{SqlConnector, UrlKind};
-use api::ConnectorPlugin;
+use api::{Connector, ConnectorPlugin};
 use sql::foreign::{AIVEN_CLASS, CONFLUENT_CLASS, CONFLUENT_NAMES, DEBEZIUM_CLASS};
 use sql::postgres::PostgresDatabase;
 use sql::settings::DatabaseForm;
@@ -25,11 +25,11 @@ pub static PLUGIN: ConnectorPlugin = ConnectorPlugin {
     summary: "Writes records into PostgreSQL tables, each exactly once",
     claims: |props| UrlKind::of_props(props) == UrlKind::Postgres,
     make: || {
-        Box::new(SqlConnector {
+        Connector::Sink(Box::new(SqlConnector {
             kind: UrlKind::Postgres,
             class: CLASS,
             form: DatabaseForm::POSTGRES,
             open: |settings| Ok(Box::new(PostgresDatabase::new(settings)?)),
-        })
+        }))
     },
 };

@@ -1,7 +1,7 @@
 //! The SQLite sink. Everything it does is in crate `sql`; here are its names.
 
 use crate::sql_connector::{SqlConnector, UrlKind};
-use api::ConnectorPlugin;
+use api::{Connector, ConnectorPlugin};
 use sql::foreign::{AIVEN_CLASS, CONFLUENT_CLASS, CONFLUENT_NAMES, DEBEZIUM_CLASS};
 use sql::settings::DatabaseForm;
 use sql::sqlite::SqliteDatabase;
@@ -25,11 +25,11 @@ pub static PLUGIN: ConnectorPlugin = ConnectorPlugin {
     summary: "Writes records into tables of an SQLite file, each exactly once",
     claims: |props| UrlKind::of_props(props) == UrlKind::Sqlite,
     make: || {
-        Box::new(SqlConnector {
+        Connector::Sink(Box::new(SqlConnector {
             kind: UrlKind::Sqlite,
             class: CLASS,
             form: DatabaseForm::SQLITE,
             open: |settings| Ok(Box::new(SqliteDatabase::new(settings)?)),
-        })
+        }))
     },
 };

@@ -2,7 +2,7 @@
 
 use api::ConnectorPlugin;
 use config::unknown::{CONNECTOR_PREFIXES, unknown_keys};
-use config::{Config, Props, connector::SinkConnectorConfig};
+use config::{Config, Props, connector::SinkConnectorConfig, source::SourceConnectorConfig};
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {
@@ -37,14 +37,17 @@ fn every_example_is_valid_and_has_no_unknown_key() {
             let connector = (found.make)();
             let errors = connector.validate(&props);
             assert!(errors.is_empty(), "{path:?}: {errors:?}");
-            let framework = SinkConnectorConfig::def();
+            let (framework, tasks) = match connector {
+                api::Connector::Sink(_) => (SinkConnectorConfig::def(), 3),
+                api::Connector::Source(_) => (SourceConnectorConfig::def(), 1),
+            };
             let own = connector.config_def(&class);
             let unknown = unknown_keys(&props, &[&framework, &own], &CONNECTOR_PREFIXES);
             assert!(unknown.is_empty(), "{path:?}: {unknown:?}");
             let wrong: Vec<_> =
                 own.validate(&props).into_iter().filter(|v| !v.errors.is_empty()).collect();
             assert!(wrong.is_empty(), "{path:?}: {wrong:?}");
-            assert_eq!(connector.task_configs(&props, 3).expect("task configs").len(), 3);
+            assert_eq!(connector.task_configs(&props, 3).expect("task configs").len(), tasks);
             count += 1;
         }
         assert!(count > 0, "{name} has no example");

@@ -85,7 +85,8 @@ impl Rig {
             group_id: "group".to_owned(),
             tolerance,
         };
-        Rig { task: connector.task(&context, &props).expect("a task"), told: Told::default() }
+        let api::Connector::Sink(sink) = connector else { panic!("a sink") };
+        Rig { task: sink.task(&context, &props).expect("a task"), told: Told::default() }
     }
 
     /// Opens partition 0 of each topic.

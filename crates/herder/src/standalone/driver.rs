@@ -5,7 +5,7 @@ use crate::state::{Action, Event, Request, State};
 use crate::view::{ConnectorView, TaskView, View};
 use config::Props;
 use crossbeam_channel::{Receiver, Sender};
-use runtime::{SinkTaskHandle, StatusCell, StopMode, Worker};
+use runtime::{StatusCell, StopMode, TaskHandle, Worker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(crate) enum Message {
     /// A task was started; its handle stays with the driver.
     Started {
         key: TaskKey,
-        handle: SinkTaskHandle,
+        handle: TaskHandle,
     },
 }
 
@@ -33,7 +33,7 @@ type TaskKey = (String, u64, u32);
 
 struct Task {
     status: StatusCell,
-    handle: Option<SinkTaskHandle>,
+    handle: Option<TaskHandle>,
     /// A stop that came before the task had started.
     stop: Option<StopMode>,
 }
@@ -166,7 +166,7 @@ impl Driver {
         });
     }
 
-    fn started(&mut self, key: TaskKey, handle: SinkTaskHandle) {
+    fn started(&mut self, key: TaskKey, handle: TaskHandle) {
         let Some(task) = self.tasks.get_mut(&key) else { return };
         match task.stop {
             None => task.handle = Some(handle),
@@ -182,7 +182,7 @@ impl Driver {
         }
     }
 
-    fn end(&self, key: TaskKey, handle: SinkTaskHandle, mode: StopMode) {
+    fn end(&self, key: TaskKey, handle: TaskHandle, mode: StopMode) {
         handle.stop(mode);
         let graceful = self.worker.config().task_shutdown_graceful_timeout_ms;
         self.elsewhere("stop-task", move |_| {

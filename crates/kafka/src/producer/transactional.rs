@@ -15,7 +15,7 @@ use crate::consumer::GroupMetadata;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lists::{self, Position};
 use crate::options::ClientSettings;
-use crate::wake::deadline;
+use crate::wake::{Waker, deadline};
 
 /// A producer with a `transactional.id`.
 pub struct TransactionalProducer {
@@ -95,6 +95,11 @@ impl TransactionalProducer {
         let done = self.producer.client.abort_transaction(left);
         self.producer.serve();
         done.map_err(|e| self.error(&e, "abort the transaction"))
+    }
+
+    /// See [`Producer::waker`].
+    pub fn waker(&self) -> Waker {
+        self.producer.waker()
     }
 
     /// See [`Producer::fatal_error`].

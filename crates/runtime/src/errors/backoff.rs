@@ -33,6 +33,13 @@ impl Backoff {
     }
 }
 
+/// Spreads retries of many tasks; the hash state of a new map is random enough for that.
+pub(crate) fn jitter() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(0_u8);
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

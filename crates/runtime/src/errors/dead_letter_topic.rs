@@ -77,6 +77,17 @@ impl DeadLetterTopic {
         Ok(letters.len() == LETTERS_MAX)
     }
 
+    /// Writes one letter that no table holds, and waits until Kafka has it. False: it is too large.
+    pub(crate) fn write(&mut self, letter: &DeadLetter) -> Result<bool, Error> {
+        let producer = match self.producer.take() {
+            Some(producer) => producer,
+            None => self.connect()?,
+        };
+        let too_large = self.send(&producer, &[letter])?;
+        self.producer = Some(producer);
+        Ok(too_large.is_empty())
+    }
+
     /// Sends letters and waits for the outcomes; gives back those that were too large, alone or for
     /// the batch they were in.
     fn send<'a>(

@@ -1,7 +1,7 @@
 //! The error log: one line a rejected record where `errors.log.enable` asks for it, else one line a
 //! batch. Record contents never appear, coordinates only with `errors.log.include.messages`.
 
-use data::{RawBatch, Reject, TimestampType};
+use data::{Batch, RawBatch, Reject, TimestampType};
 
 /// What to log of rejected records.
 #[derive(Clone, Debug)]
@@ -29,6 +29,33 @@ impl ErrorLog {
                 first.message
             );
         }
+    }
+
+    /// A record of a source that could not be sent.
+    pub(crate) fn source_reject(
+        &self,
+        records: &Batch,
+        partition: &api::SourceMap,
+        reject: &Reject,
+    ) {
+        if !self.each_record {
+            tracing::warn!("a record could not be sent: {}", reject.message);
+            return;
+        }
+        let ErrorLog { connector, task, coordinates, .. } = self;
+        let mut line = format!(
+            "Error encountered in task {connector}-{task}. Executing stage '{}' with class '{}'",
+            reject.stage.name(),
+            reject.class
+        );
+        if *coordinates {
+            let topic = records.topic(reject.row as usize);
+            let partition = serde_json::Value::Object(partition.clone());
+            line += &format!(
+                ", where source record is {{sourcePartition={partition}, topic='{topic}'}}"
+            );
+        }
+        tracing::error!("{line}. {}: {}", reject.exception, reject.message);
     }
 
     /// Connect's line, then the reason.

@@ -6,5 +6,6 @@ pub(crate) mod dead_letter_topic;
 mod log;
 
 pub use backoff::Backoff;
+pub(crate) use backoff::jitter;
 pub use breaker::{Breaker, WINDOW_RECORDS};
 pub use log::ErrorLog;

@@ -10,8 +10,8 @@ use super::mailbox::Next;
 use super::shared::{Command, Shared};
 use super::start::Starts;
 use crate::chain::Chain;
-use crate::errors::Backoff;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
+use crate::errors::{Backoff, jitter};
 use crate::status::Retrying;
 use api::{Error, ErrorKind, SinkTask};
 use data::{RawBatch, TopicPartition};
@@ -290,11 +290,4 @@ impl Deliver {
         self.task.close(&all, false, &mut self.context);
         Ok(())
     }
-}
-
-/// Spreads retries of many tasks; the hash state of a new map is random enough for that.
-fn jitter() -> f64 {
-    use std::hash::{BuildHasher, RandomState};
-    let random = RandomState::new().hash_one(0_u8);
-    (random >> 11) as f64 / (1_u64 << 53) as f64
 }

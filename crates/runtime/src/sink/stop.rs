@@ -2,7 +2,7 @@
 
 use kafka::Waker;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What becomes of the task's seat in the group.
@@ -23,6 +23,7 @@ impl StopMode {
 pub(crate) struct StopSignal {
     mode: Arc<AtomicU8>,
     waker: Arc<Mutex<Option<Waker>>>,
+    told: Arc<Condvar>,
 }
 
 impl StopSignal {
@@ -34,7 +35,14 @@ impl StopSignal {
         }
     }
 
-    /// The consumer to wake; it takes the place of an earlier one.
+    /// Waits, at most so long, for the task to be told to stop.
+    pub(crate) fn wait(&self, timeout: Duration) {
+        let stopped = |_: &mut Option<Waker>| self.mode().is_none();
+        // Poisoned or not: whether it was told is in the mode.
+        drop(self.told.wait_timeout_while(self.waker(), timeout, stopped));
+    }
+
+    /// The client to wake; it takes the place of an earlier one.
     pub(crate) fn wake_with(&self, waker: Waker) {
         *self.waker() = Some(waker);
     }
@@ -46,7 +54,9 @@ impl StopSignal {
     pub(crate) fn stop(&self, mode: StopMode) {
         let value = if mode == StopMode::Stay { 1 } else { 2 };
         self.mode.store(value, Ordering::Release);
-        if let Some(waker) = self.waker().as_ref() {
+        let waker = self.waker();
+        self.told.notify_all();
+        if let Some(waker) = waker.as_ref() {
             waker.wake();
         }
     }

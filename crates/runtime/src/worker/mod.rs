@@ -5,16 +5,21 @@
 
 mod converters;
 mod start;
+mod start_source;
+mod task;
 mod validate;
 
+pub use task::TaskHandle;
 pub use validate::Validated;
 
 use crate::plugins::Plugins;
-use api::{Error, SinkConnector};
+use crate::source::offsets::OffsetStore;
+use api::{Connector, Error};
 use config::providers::{Providers, Resolved, put_references_back};
 use config::worker::WorkerConfig;
 use config::{Config, ConfigErrors, Props};
 use kafka::settings::ClientKind;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Key of the worker file: the worker's tasks assign all partitions to themselves instead of joining
@@ -29,6 +34,8 @@ pub struct Worker {
     providers: Providers,
     /// `host:port` of the first REST listener; part of a sink task's static member id.
     address: String,
+    /// Where sources stood, for those that keep it in the worker's file; opened for the first.
+    offset_file: Mutex<Option<Arc<dyn OffsetStore>>>,
 }
 
 impl Worker {
@@ -38,7 +45,8 @@ impl Worker {
         let providers = config::providers::from_worker(&props)?;
         let props = providers.resolve(&props)?.props;
         let config = WorkerConfig::parse(&props)?;
-        Ok(Worker { props, config, plugins, providers, address })
+        let offset_file = Mutex::default();
+        Ok(Worker { props, config, plugins, providers, address, offset_file })
     }
 
     pub fn config(&self) -> &WorkerConfig {
@@ -101,7 +109,7 @@ impl Worker {
         self.providers.resolve(raw).map_err(config_error)
     }
 
-    fn connector(&self, props: &Props) -> Result<Box<dyn SinkConnector>, Error> {
+    fn connector(&self, props: &Props) -> Result<Connector, Error> {
         let class = props.get("connector.class").unwrap_or_default();
         let plugin = (self.plugins.connector)(class, props).map_err(Error::config)?;
         Ok((plugin.make)())

@@ -1,13 +1,13 @@
-//! Makes a running sink task from configurations: the worker's, the connector's, the task's.
+//! Makes a running task, a sink's here, from configurations: the worker's, the connector's, the task's.
 
-use super::{SELF_ASSIGN, Worker, config_error};
+use super::{SELF_ASSIGN, TaskHandle, Worker, config_error};
 use crate::chain::Chain;
 use crate::errors::ErrorLog;
 use crate::sink::{
     DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, TaskMaker, Topics, spawn_sink_task,
 };
 use crate::status::StatusCell;
-use api::{Converter, Error, Side, TaskContext, Tolerance};
+use api::{Connector, Converter, Error, Side, SinkConnector, TaskContext, Tolerance};
 use config::connector::SinkConnectorConfig;
 use config::worker::WorkerConfig;
 use config::{Config, ConfigErrors, Props};
@@ -23,7 +23,7 @@ const QUEUE_BYTES_MAX: usize = 2 << 20;
 /// What the Kafka client fetches ahead of that. It holds about twice as much: its own records of each
 /// message, and whole fetches until their last message is read.
 const CLIENT_QUEUE_KBYTES: &str = "3072";
-const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
+pub(super) const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
 /// How often a mirror of the positions goes to the group, if the worker does not ask for more.
 const COMMIT_INTERVAL_MS_MAX: u64 = 5_000;
 /// New topics are looked for at least this often.
@@ -32,16 +32,10 @@ const TOPICS_REFRESH_MS_MAX: u64 = 30_000;
 impl Worker {
     /// Starts a task. Its configuration is one of [`Worker::task_configs`]; what it does not allow
     /// shows as a FAILED status.
-    pub fn start_task(
-        &self,
-        name: &str,
-        task: u32,
-        raw: &Props,
-        status: StatusCell,
-    ) -> SinkTaskHandle {
+    pub fn start_task(&self, name: &str, task: u32, raw: &Props, status: StatusCell) -> TaskHandle {
         match self.try_start(name, task, raw, &status) {
             Ok(handle) => handle,
-            Err(error) => SinkTaskHandle::failed(&error, status),
+            Err(error) => TaskHandle::Sink(SinkTaskHandle::failed(&error, status)),
         }
     }
 
@@ -51,20 +45,34 @@ impl Worker {
         task: u32,
         raw: &Props,
         status: &StatusCell,
-    ) -> Result<SinkTaskHandle, Error> {
+    ) -> Result<TaskHandle, Error> {
         let props = self.resolve(raw)?.props;
+        match self.connector(&props)? {
+            Connector::Sink(sink) => {
+                self.start_sink(name, task, props, sink, status).map(TaskHandle::Sink)
+            }
+            Connector::Source(source) => self
+                .start_source(name, task, &props, source.as_ref(), status)
+                .map(TaskHandle::Source),
+        }
+    }
+
+    fn start_sink(
+        &self,
+        name: &str,
+        task: u32,
+        props: Props,
+        connector: Box<dyn SinkConnector>,
+        status: &StatusCell,
+    ) -> Result<SinkTaskHandle, Error> {
         let config = SinkConnectorConfig::parse(&props).map_err(config_error)?;
         let settings = self.task_settings(name, task, &props, &config)?;
         let key = self.converter("key.converter", Side::Key, &props)?;
         let value = self.converter("value.converter", Side::Value, &props)?;
         let steps = self.plugins.steps(&props).map_err(config_error)?;
         let chain = Chain { key, value, steps };
-        let connector = self.connector(&props)?;
         let (connector_name, group_id) = (name.to_owned(), settings.group.clone());
-        let tolerance = match config.common.errors_tolerance {
-            config::connector::Tolerance::None => Tolerance::None,
-            config::connector::Tolerance::All => Tolerance::All,
-        };
+        let tolerance = tolerance(config.common.errors_tolerance);
         let make: TaskMaker = Box::new(move |cluster_id| {
             let cluster_id = cluster_id.to_owned();
             let context =
@@ -125,30 +133,40 @@ impl Worker {
                 each_record: config.common.errors_log_enable,
                 coordinates: config.common.errors_log_include_messages,
             },
-            dead_letters: self.dead_letters(name, task, props, config)?,
+            dead_letters: self.dead_letters(
+                name,
+                task,
+                props,
+                (
+                    &config.dead_letter_topic,
+                    config.dead_letter_replication_factor,
+                    config.dead_letter_context_headers,
+                ),
+            )?,
         })
     }
 
-    fn dead_letters(
+    /// The dead-letter topic of a connector: its name, replication factor and context headers.
+    pub(super) fn dead_letters(
         &self,
         name: &str,
         task: u32,
         props: &Props,
-        config: &SinkConnectorConfig,
+        (topic, factor, context_headers): (&str, i16, bool),
     ) -> Result<Option<DeadLetterSettings>, Error> {
         const FACTOR: &str = "errors.deadletterqueue.topic.replication.factor";
-        let topic = config.dead_letter_topic.trim();
+        let topic = topic.trim();
         if topic.is_empty() {
             return Ok(None);
         }
         let mut producer = self.client(ClientKind::Producer, props).map_err(config_error)?;
         let id = format!("connector-dlq-producer-{name}-{task}");
         producer.librdkafka.entry("client.id".to_owned()).or_insert(id);
-        let factor = i32::from(config.dead_letter_replication_factor);
+        let factor = i32::from(factor);
         Ok(Some(DeadLetterSettings {
             topic: topic.to_owned(),
             replication_factor: props.contains(FACTOR).then_some(factor),
-            context_headers: config.dead_letter_context_headers,
+            context_headers,
             producer: producer.librdkafka,
         }))
     }
@@ -171,7 +189,7 @@ impl Worker {
     }
 
     /// A converter of the connector's own, configured by its own keys alone; else the worker's.
-    fn converter(
+    pub(super) fn converter(
         &self,
         key: &str,
         side: Side,
@@ -179,6 +197,13 @@ impl Worker {
     ) -> Result<Box<dyn Converter>, Error> {
         let source = if connector.contains(key) { connector } else { &self.props };
         self.plugins.make_converter(key, side, source)
+    }
+}
+
+pub(super) fn tolerance(tolerance: config::connector::Tolerance) -> Tolerance {
+    match tolerance {
+        config::connector::Tolerance::None => Tolerance::None,
+        config::connector::Tolerance::All => Tolerance::All,
     }
 }
 

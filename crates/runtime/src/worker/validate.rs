@@ -1,10 +1,14 @@
 //! Checks a connector's configuration before anything runs: every wrong key at once.
 
 use super::Worker;
-use api::SinkConnector;
+use api::{Connector, ExactlyOnce, SourceConnector};
 use config::connector::{SinkConnectorConfig, UnknownKeys};
+use config::source::{
+    ExactlyOnceSupport, SourceConnectorConfig, TransactionBoundary, topic_groups,
+};
 use config::suggest::nearest;
 use config::unknown::{CONNECTOR_PREFIXES, UnknownKey, unknown_keys};
+use config::worker;
 use config::{Config, ConfigError, ConfigErrors, Props};
 use kafka::settings::ClientKind;
 
@@ -31,14 +35,12 @@ impl Worker {
             let (key, reference) = (&left.key, &left.reference);
             found.notices.push(format!("{key}: {reference} stays as written: {}", left.reason));
         }
-        let framework = SinkConnectorConfig::parse(props);
-        let unknown = framework.as_ref().map_or(UnknownKeys::Warn, |config| config.unknown_keys);
-        if let Ok(config) = &framework {
-            check_topic_names(config, &mut found);
-        }
-        found.keep(framework);
-        self.check_connector(connector.as_ref(), class, props, &mut found);
-        self.check_unknown(connector.as_ref(), class, props, unknown, &mut found);
+        let unknown = match &connector {
+            Connector::Sink(_) => self.check_sink(props, &mut found),
+            Connector::Source(source) => self.check_source(source.as_ref(), props, &mut found),
+        };
+        self.check_connector(&connector, class, props, &mut found);
+        self.check_unknown(&connector, class, props, unknown, &mut found);
         self.check_converters(props, unknown, &mut found);
         self.check_transforms(props, unknown, &mut found);
         self.check_overrides(props, &mut found);
@@ -46,9 +48,75 @@ impl Worker {
         found.finish()
     }
 
+    fn check_sink(&self, props: &Props, found: &mut Findings) -> UnknownKeys {
+        let framework = SinkConnectorConfig::parse(props);
+        let unknown = framework.as_ref().map_or(UnknownKeys::Warn, |config| config.unknown_keys);
+        if let Ok(config) = &framework {
+            let topics = config.topics.iter().map(|topic| ("topics", topic.as_str()));
+            check_topic_names(topics.chain([dead_letter_topic(&config.dead_letter_topic)]), found);
+        }
+        found.keep(framework);
+        unknown
+    }
+
+    fn check_source(
+        &self,
+        source: &dyn SourceConnector,
+        props: &Props,
+        found: &mut Findings,
+    ) -> UnknownKeys {
+        let framework = SourceConnectorConfig::parse(props);
+        let unknown = framework.as_ref().map_or(UnknownKeys::Warn, |config| config.unknown_keys);
+        found.keep(topic_groups(props));
+        if let Ok(config) = &framework {
+            check_topic_names([dead_letter_topic(&config.dead_letter_topic)].into_iter(), found);
+            self.check_exactly_once(config, source, props, found);
+        }
+        found.keep(framework);
+        unknown
+    }
+
+    fn check_exactly_once(
+        &self,
+        config: &SourceConnectorConfig,
+        source: &dyn SourceConnector,
+        props: &Props,
+        found: &mut Findings,
+    ) {
+        const SUPPORT: &str = "exactly.once.support";
+        let enabled =
+            self.config.exactly_once_source_support == worker::ExactlyOnceSupport::Enabled;
+        let supported = source.exactly_once(props) == ExactlyOnce::Supported;
+        if config.exactly_once_support == ExactlyOnceSupport::Required {
+            if !enabled {
+                let text = "This worker does not have exactly-once source support enabled.\n  hint: \
+                            set exactly.once.source.support=enabled, group.id and \
+                            offset.storage.topic in the worker file";
+                found.errors.push(ConfigError::new(SUPPORT, text));
+            } else if !supported {
+                let text = "The connector does not support exactly-once semantics with the provided \
+                            configuration.";
+                found.errors.push(ConfigError::new(SUPPORT, text));
+            }
+        } else if enabled && !supported {
+            found.notices.push(format!(
+                "{SUPPORT}: this connector cannot give records exactly once; it gives them at least \
+                 once"
+            ));
+        }
+        if config.transaction_boundary == TransactionBoundary::Connector
+            && !source.defines_boundaries(props)
+        {
+            let text = "The connector does not support connector-defined transaction boundaries with \
+                        the given configuration. Please reconfigure it to use a different \
+                        transaction boundary definition.";
+            found.errors.push(ConfigError::new("transaction.boundary", text));
+        }
+    }
+
     fn check_connector(
         &self,
-        connector: &dyn SinkConnector,
+        connector: &Connector,
         class: &str,
         props: &Props,
         found: &mut Findings,
@@ -65,13 +133,17 @@ impl Worker {
 
     fn check_unknown(
         &self,
-        connector: &dyn SinkConnector,
+        connector: &Connector,
         class: &str,
         props: &Props,
         policy: UnknownKeys,
         found: &mut Findings,
     ) {
-        let defs = [&SinkConnectorConfig::def(), &connector.config_def(class)];
+        let framework = match connector {
+            Connector::Sink(_) => SinkConnectorConfig::def(),
+            Connector::Source(_) => SourceConnectorConfig::def(),
+        };
+        let defs = [&framework, &connector.config_def(class)];
         let mut prefixes = CONNECTOR_PREFIXES.to_vec();
         prefixes.extend(connector.known_prefixes(class));
         found.unknown(unknown_keys(props, &defs, &prefixes), policy);
@@ -112,12 +184,16 @@ impl Worker {
     }
 }
 
-/// Kafka refuses other names, which could never be read.
-fn check_topic_names(config: &SinkConnectorConfig, found: &mut Findings) {
-    const DEAD_LETTERS: &str = "errors.deadletterqueue.topic.name";
-    let topics = config.topics.iter().map(|topic| ("topics", topic.as_str()));
-    let dead_letters = (DEAD_LETTERS, config.dead_letter_topic.trim());
-    for (key, name) in topics.chain([dead_letters].into_iter().filter(|(_, n)| !n.is_empty())) {
+fn dead_letter_topic(name: &str) -> (&'static str, &str) {
+    ("errors.deadletterqueue.topic.name", name.trim())
+}
+
+/// Kafka refuses other names, which could never be read or written.
+fn check_topic_names<'a>(
+    names: impl Iterator<Item = (&'static str, &'a str)>,
+    found: &mut Findings,
+) {
+    for (key, name) in names.filter(|(_, name)| !name.is_empty()) {
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.len() > 249 || name == "." || name == ".." || !name.chars().all(legal) {
             let text = format!(

@@ -1,0 +1,115 @@
+//! Rows to the bytes of Kafka records: headers, then keys, then values, as Connect does.
+//!
+//! Invariant: a record that cannot be encoded is rejected in the batch, with the converter that could
+//! not; every row that is alive afterwards has its bytes.
+
+use api::{Converter, EncodeError, Encoded};
+use data::{Batch, Reject, Roots, Stage};
+use kafka::ProducerRecord;
+
+/// The converters of a source task, and the bytes of the batch encoded last.
+pub(crate) struct Encoder {
+    key: Side,
+    value: Side,
+    header: Side,
+    /// Of each row, where its headers begin among the encoded ones; one more for the end.
+    header_starts: Vec<usize>,
+}
+
+struct Side {
+    converter: Box<dyn Converter>,
+    encoded: Encoded,
+}
+
+impl Side {
+    fn new(converter: Box<dyn Converter>) -> Side {
+        Side { converter, encoded: Encoded::default() }
+    }
+
+    fn encode(&mut self, rows: &data::Rows) -> Vec<EncodeError> {
+        self.encoded.bytes.clear();
+        self.encoded.spans.clear();
+        self.converter.encode(rows, &mut self.encoded)
+    }
+}
+
+impl Encoder {
+    pub(crate) fn new(
+        key: Box<dyn Converter>,
+        value: Box<dyn Converter>,
+        header: Box<dyn Converter>,
+    ) -> Encoder {
+        Encoder {
+            key: Side::new(key),
+            value: Side::new(value),
+            header: Side::new(header),
+            header_starts: Vec::new(),
+        }
+    }
+
+    /// Encodes every row; those of dead rows mean nothing.
+    pub(crate) fn encode(&mut self, batch: &mut Batch) {
+        self.encode_headers(batch);
+        let faults = self.key.encode(&batch.keys);
+        reject(batch, Stage::KeyConverter, self.key.converter.class(), faults);
+        let faults = self.value.encode(&batch.values);
+        reject(batch, Stage::ValueConverter, self.value.converter.class(), faults);
+    }
+
+    fn encode_headers(&mut self, batch: &mut Batch) {
+        self.header_starts.clear();
+        let mut roots = Roots::default();
+        let mut rows = Vec::new();
+        for row in 0..batch.len() {
+            self.header_starts.push(roots.len());
+            for header in batch.headers.of(row) {
+                roots.push(header.schema.as_ref(), header.value);
+                rows.push(row);
+            }
+        }
+        self.header_starts.push(roots.len());
+        if rows.is_empty() {
+            return;
+        }
+        batch.headers.values.set_roots(roots);
+        let mut faults = self.header.encode(&batch.headers.values);
+        for fault in &mut faults {
+            fault.row = rows.get(fault.row as usize).map_or(u32::MAX, |row| *row as u32);
+        }
+        reject(batch, Stage::HeaderConverter, self.header.converter.class(), faults);
+    }
+
+    /// A row's record; `headers` is the caller's, to be used again.
+    pub(crate) fn record<'a>(
+        &'a self,
+        batch: &'a Batch,
+        row: usize,
+        headers: &'a mut Vec<(&'a str, Option<&'a [u8]>)>,
+        id: usize,
+    ) -> ProducerRecord<'a> {
+        let first = self.header_starts.get(row).copied().unwrap_or(0);
+        for (index, header) in batch.headers.of(row).iter().enumerate() {
+            headers.push((&header.name, self.header.encoded.get(first + index)));
+        }
+        ProducerRecord {
+            topic: batch.topic(row),
+            partition: batch.partition(row),
+            key: self.key.encoded.get(row),
+            value: self.value.encoded.get(row),
+            headers,
+            timestamp: batch.timestamp(row),
+            id,
+        }
+    }
+
+    /// The bytes of a row, as far as it could be encoded.
+    pub(crate) fn bytes(&self, row: usize) -> (Option<&[u8]>, Option<&[u8]>) {
+        (self.key.encoded.get(row), self.value.encoded.get(row))
+    }
+}
+
+fn reject(batch: &mut Batch, stage: Stage, class: &'static str, faults: Vec<EncodeError>) {
+    for fault in faults {
+        batch.reject(Reject::data(fault.row as usize, stage, class, fault.message));
+    }
+}

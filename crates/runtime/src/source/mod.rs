@@ -1,0 +1,21 @@
+//! Source tasks: records of a connector into Kafka, and where it stood into a store.
+//!
+//! Place in the data path: a source task's batches go through transforms and converters to a
+//! producer. At least once, offsets are stored behind what Kafka has acknowledged; exactly once, they
+//! are part of the transactions that hold the records.
+
+mod acknowledged;
+mod encode;
+mod letters;
+pub mod offsets;
+mod output;
+mod refusals;
+mod settings;
+mod storing;
+mod task;
+mod topics;
+mod work;
+
+pub use output::Delivered;
+pub use settings::SourceTaskSettings;
+pub use task::{SourceChain, SourceTaskHandle, spawn_source_task};

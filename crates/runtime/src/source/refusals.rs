@@ -1,0 +1,118 @@
+//! What becomes of records that cannot be sent, and of errors that end a session.
+
+use super::acknowledged::RecordId;
+use super::output::Output;
+use super::work::Work;
+use crate::sink::kafka_error;
+use api::{Error, Result, SourceMap, Tolerance};
+use data::{Batch, Reject, Stage};
+use std::sync::Arc;
+
+/// The class that Connect names for what fails on the way to Kafka.
+pub(super) const PRODUCER: &str = "org.apache.kafka.connect.runtime.WorkerSourceTask";
+
+impl Work {
+    pub(super) fn check_timestamps(&self, records: &mut Batch) {
+        for row in 0..records.len() {
+            if let Some(time) = records.timestamp(row).filter(|time| *time < 0) {
+                let text = format!("Invalid record timestamp {time}");
+                records.reject(Reject::data(row, Stage::KafkaProduce, PRODUCER, text));
+            }
+        }
+    }
+
+    pub(super) fn breaker(&mut self, rows: usize, failed: usize) -> Result<()> {
+        if let Some((failed, records)) = self.state.breaker.check(rows as u64, failed as u64)
+            && self.settings.tolerance == Tolerance::All
+        {
+            return Err(Error::data(format!(
+                "{failed} of the last {records} records failed: the definition is wrong, not the \
+                 record"
+            ))
+            .hint("correct the transforms or converters, or set errors.tolerance.max.ratio=1"));
+        }
+        self.state.breaker.note(rows as u64, failed as u64);
+        Ok(())
+    }
+
+    /// What a record that cannot be sent does to the task.
+    pub(super) fn refuse(
+        &mut self,
+        output: &mut Output,
+        records: &Batch,
+        partition: &Arc<SourceMap>,
+        reject: Reject,
+    ) -> Result<()> {
+        self.settings.error_log.source_reject(records, partition, &reject);
+        if let Some(letters) = &mut self.letters {
+            letters.write(records, partition, &self.encoder, &reject)?;
+        }
+        if self.settings.tolerance == Tolerance::None {
+            // What was given before it is good, and stays.
+            self.finish(output)?;
+            let topic = records.topic(reject.row as usize);
+            let row = reject.row;
+            return Err(Error::data(format!(
+                "a record for topic {topic} could not be sent (source partition {}, record {row} of \
+                 its poll): {} in {}: {}",
+                serde_json::Value::Object(SourceMap::clone(partition)),
+                reject.stage.name(),
+                reject.class,
+                reject.message
+            ))
+            .hint(
+                "correct the record, the transforms or the converter; or set errors.tolerance=all \
+                 to report such records and go on",
+            ));
+        }
+        self.status.count(|counters| counters.records_reported += 1);
+        Ok(())
+    }
+
+    pub(super) fn send_error(&self, topic: &str, error: kafka::Error) -> Error {
+        match error.kind() {
+            kafka::ErrorKind::UnknownTopic => {
+                Error::config(format!("topic {topic} is not there, and the broker makes none"))
+                    .hint(
+                        "create the topic, or set topic.creation.default.partitions and \
+                         topic.creation.default.replication.factor (-1 for the broker's defaults)",
+                    )
+            }
+            kafka::ErrorKind::Authorization => {
+                Error::config(format!("topic {topic} may not be written: {error}"))
+                    .hint("grant Write on the topic to the connector's principal")
+            }
+            kafka::ErrorKind::Abortable => Error::retriable(error.to_string()),
+            _ => kafka_error(error),
+        }
+    }
+
+    /// The client gives a record up for good reasons only: retries have no end.
+    pub(super) fn undelivered(&mut self, id: usize, error: kafka::Error) -> Result<()> {
+        if error.kind() == kafka::ErrorKind::TooLarge
+            && self.settings.tolerance == Tolerance::All
+            && !self.settings.is_transactional()
+        {
+            tracing::warn!("a record was refused by the broker and left out: {error}");
+            self.status.count(|counters| counters.records_reported += 1);
+            self.state.acked.done(RecordId::from_number(id));
+            return Ok(());
+        }
+        if error.kind() == kafka::ErrorKind::TooLarge {
+            return Err(Error::data(format!("a record was refused by the broker: {error}")).hint(
+                "raise the topic's max.message.bytes, or set errors.tolerance=all to go on",
+            ));
+        }
+        Err(self.send_error("of a record", error))
+    }
+
+    pub(super) fn ended(&self, fatal: kafka::Error) -> Error {
+        if fatal.kind() == kafka::ErrorKind::Fenced {
+            return Error::config(format!(
+                "another process has taken over this task's transactions: {fatal}"
+            ))
+            .hint("two workers run this connector with the same group.id: stop one of them");
+        }
+        Error::retriable(fatal.to_string())
+    }
+}

@@ -1,0 +1,301 @@
+//! The loop of a source task: poll, transform, encode, send, and store where things stand.
+//!
+//! One thread does it all. A session goes from taking up position to the first error; what can pass by
+//! itself begins a new session at the stored offsets after a pause, so that whatever was on its way is
+//! given again. Invariant: an offset is stored only when everything before it is in Kafka, was
+//! filtered, or was reported.
+
+use super::acknowledged::{Acknowledged, ROWS_MAX, RecordId, Submitted};
+use super::encode::Encoder;
+use super::letters::Letters;
+use super::offsets::OffsetStore;
+use super::output::{OFFSET_ID, Output};
+use super::refusals::PRODUCER;
+use super::settings::SourceTaskSettings;
+use super::topics::Topics;
+use crate::chain::Step;
+use crate::errors::{Backoff, Breaker};
+use crate::sink::StopSignal;
+use crate::status::{Retrying, State, StatusCell};
+use api::{
+    Error, ErrorKind, PollLimits, Polled, Result, SourceBatch, SourceMap, SourceTask, StoredOffsets,
+};
+use data::{Batch, Reject, Stage};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+const BACKOFF_FIRST: Duration = Duration::from_millis(100);
+/// A task that has nothing is asked again after this, unless it says when.
+const IDLE_WAIT: Duration = Duration::from_millis(100);
+/// Offsets are to be stored in time whatever a task says.
+const IDLE_WAIT_MAX: Duration = Duration::from_secs(1);
+pub(super) const FULL_WAIT: Duration = Duration::from_millis(100);
+
+/// A source task and everything it works with.
+pub(crate) struct Work {
+    pub(crate) task: Box<dyn SourceTask>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) encoder: Encoder,
+    pub(crate) settings: SourceTaskSettings,
+    pub(crate) status: StatusCell,
+    pub(crate) stop: StopSignal,
+    pub(crate) topics: Topics,
+    pub(crate) letters: Option<Letters>,
+    pub(super) state: Progress,
+}
+
+/// Where a session stands.
+pub(super) struct Progress {
+    pub(super) acked: Acknowledged,
+    /// Offsets that may be stored and are not yet, the last of each partition.
+    pub(super) storable: Vec<(Arc<SourceMap>, SourceMap)>,
+    pub(super) stored_at: Instant,
+    /// Storing failed: not again before this.
+    pub(super) store_again_at: Option<Instant>,
+    pub(super) backoff: Backoff,
+    pub(super) breaker: Breaker,
+    pub(super) retry_since: Option<SystemTime>,
+    pub(super) notice: Option<String>,
+}
+
+/// What a task asks when it takes up position.
+struct Stored<'a>(&'a dyn OffsetStore, &'a str);
+
+impl StoredOffsets for Stored<'_> {
+    fn offset(&self, partition: &SourceMap) -> Result<Option<SourceMap>> {
+        self.0.get(self.1, partition)
+    }
+}
+
+impl Work {
+    #[allow(clippy::too_many_arguments, reason = "made in one place")]
+    pub(crate) fn new(
+        task: Box<dyn SourceTask>,
+        steps: Vec<Step>,
+        encoder: Encoder,
+        settings: SourceTaskSettings,
+        status: StatusCell,
+        stop: StopSignal,
+    ) -> Work {
+        let state = Progress {
+            acked: Acknowledged::default(),
+            storable: Vec::new(),
+            stored_at: Instant::now(),
+            store_again_at: None,
+            backoff: Backoff::new(BACKOFF_FIRST, settings.retry_backoff_max),
+            breaker: Breaker::new(settings.tolerance_ratio_max),
+            retry_since: None,
+            notice: None,
+        };
+        let topics = Topics::new(settings.topic_groups.clone(), settings.admin.clone());
+        let letters = settings.dead_letters.clone().map(|topic| {
+            Letters::new(topic, settings.admin.clone(), &settings.error_log, stop.clone())
+        });
+        Work { task, steps, encoder, settings, status, stop, topics, letters, state }
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.mode().is_some()
+    }
+
+    /// Runs until stopped or failed. `Err` is what the task is FAILED with.
+    pub(crate) fn run(mut self) -> Result<()> {
+        loop {
+            match self.session() {
+                Err(error) if error.kind == ErrorKind::Retriable => {
+                    self.pause(&error);
+                    // What was on its way is given again, from the stored offsets on.
+                    self.state.acked = Acknowledged::default();
+                    self.state.storable.clear();
+                }
+                Err(error) if error.kind == ErrorKind::Cancelled => return Ok(()),
+                other => return other,
+            }
+            if self.stopped() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn session(&mut self) -> Result<()> {
+        let mut output = Output::connect(&self.settings.producer, &self.settings.delivered)?;
+        self.stop.wake_with(output.waker());
+        let stop = self.stop.clone();
+        self.settings.store.refresh(&move || stop.mode().is_some())?;
+        let store = self.settings.store.clone();
+        self.task.start(&Stored(&*store, &self.settings.connector))?;
+        let limits = PollLimits {
+            rows_max: self.settings.batch_rows_max.min(ROWS_MAX),
+            bytes_max: self.settings.batch_bytes_max,
+        };
+        self.status.update(|status| status.state = State::Running);
+        while !self.stopped() {
+            let polled = match self.task.poll(&limits) {
+                Ok(polled) => polled,
+                Err(error) if error.kind == ErrorKind::Retriable => {
+                    self.pause(&error);
+                    Polled::default()
+                }
+                Err(error) => return Err(error),
+            };
+            self.say_notice();
+            let gave = !polled.batches.is_empty();
+            for batch in polled.batches {
+                self.give(&mut output, batch)?;
+            }
+            let busy = if gave { Duration::ZERO } else { IDLE_WAIT };
+            self.end_of_poll(&mut output, polled.boundary)?;
+            if gave {
+                self.settled();
+            }
+            let wait = polled.idle.unwrap_or(busy).min(IDLE_WAIT_MAX);
+            self.serve(&mut output, wait)?;
+        }
+        self.finish(&mut output)
+    }
+
+    /// Takes one batch all the way to the producer.
+    fn give(&mut self, output: &mut Output, batch: SourceBatch) -> Result<()> {
+        let SourceBatch { mut records, partition, offsets } = batch;
+        let rows = records.len();
+        self.status.count(|counters| counters.records_read += rows as u64);
+        let submitted = self.state.acked.submit(&partition, offsets, rows);
+        for step in &mut self.steps {
+            if records.alive.count() == 0 {
+                break;
+            }
+            step.apply(&mut records);
+        }
+        if records.alive.count() > 0 {
+            self.encoder.encode(&mut records);
+        }
+        self.check_timestamps(&mut records);
+        let mut sent_up_to = 0;
+        let rejects = std::mem::take(&mut records.rejects);
+        self.breaker(rows, rejects.len())?;
+        for reject in rejects {
+            let row = reject.row as usize;
+            self.send_rows(output, &records, submitted, sent_up_to..row)?;
+            sent_up_to = row + 1;
+            self.refuse(output, &records, &partition, reject)?;
+            self.state.acked.done(submitted.id(row));
+        }
+        self.send_rows(output, &records, submitted, sent_up_to..rows)
+    }
+
+    fn send_rows(
+        &mut self,
+        output: &mut Output,
+        records: &Batch,
+        submitted: Submitted,
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        for row in range {
+            if !records.alive.is_alive(row) {
+                // Filtered on purpose.
+                self.state.acked.done(submitted.id(row));
+                continue;
+            }
+            self.topics.ensure(records.topic(row))?;
+            self.send(output, records, row, submitted.id(row))?;
+        }
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        output: &mut Output,
+        records: &Batch,
+        row: usize,
+        id: RecordId,
+    ) -> Result<()> {
+        loop {
+            let mut headers = Vec::new();
+            let record = self.encoder.record(records, row, &mut headers, id.number());
+            match output.send(&record) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == kafka::ErrorKind::QueueFull => {
+                    self.serve(output, FULL_WAIT)?;
+                    if self.stopped() {
+                        return Err(Error::cancelled());
+                    }
+                }
+                Err(error) if error.kind() == kafka::ErrorKind::TooLarge => {
+                    let text = error.to_string();
+                    let reject = Reject::data(row, Stage::KafkaProduce, PRODUCER, text);
+                    let none = Arc::new(SourceMap::new());
+                    self.refuse(output, records, &none, reject)?;
+                    self.state.acked.done(id);
+                    return Ok(());
+                }
+                Err(error) => return Err(self.send_error(records.topic(row), error)),
+            }
+        }
+    }
+
+    /// Takes the outcomes that have come in.
+    pub(super) fn serve(&mut self, output: &mut Output, wait: Duration) -> Result<()> {
+        let mut stored = 0;
+        for delivery in output.poll(wait) {
+            if delivery.id == OFFSET_ID {
+                continue;
+            }
+            match delivery.result {
+                Ok(_) => {
+                    stored += 1;
+                    self.state.acked.done(RecordId::from_number(delivery.id));
+                }
+                Err(error) => self.undelivered(delivery.id, error)?,
+            }
+        }
+        if stored > 0 {
+            self.status.count(|counters| counters.records_stored += stored);
+        }
+        if let Some(fatal) = output.fatal_error() {
+            return Err(self.ended(fatal));
+        }
+        Ok(())
+    }
+
+    /// Notes a failure that may pass: in the status, and in the log now and then.
+    pub(super) fn failed(&mut self, error: &Error) -> Duration {
+        let wait = self.state.backoff.failed(crate::errors::jitter());
+        let attempts = self.state.backoff.attempts();
+        let since = *self.state.retry_since.get_or_insert_with(SystemTime::now);
+        let reason = error.report();
+        if attempts == 1 || attempts.is_power_of_two() {
+            tracing::warn!(attempts, next_in_ms = wait.as_millis() as u64, "retrying: {reason}");
+        }
+        let next_attempt = SystemTime::now() + wait;
+        self.status.update(|status| {
+            status.retrying =
+                Some(Retrying { reason, sqlstate: None, attempts, since, next_attempt });
+        });
+        wait
+    }
+
+    pub(super) fn pause(&mut self, error: &Error) {
+        let wait = self.failed(error);
+        self.stop.wait(wait);
+    }
+
+    pub(super) fn settled(&mut self) {
+        if self.state.retry_since.is_some() && self.state.store_again_at.is_none() {
+            self.state.backoff.succeeded();
+            self.state.retry_since = None;
+            self.status.update(|status| status.retrying = None);
+            tracing::info!("working again");
+        }
+    }
+
+    /// Tells once what a task waits for.
+    fn say_notice(&mut self) {
+        let notice = self.task.notice();
+        if notice != self.state.notice {
+            if let Some(text) = &notice {
+                tracing::info!("{text}");
+            }
+            self.state.notice = notice;
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Makes a running source task from configurations: the worker's, the connector's, the task's.
+
+use super::start::{RETRY_BACKOFF_MAX, tolerance};
+use super::{Worker, config_error};
+use crate::errors::ErrorLog;
+use crate::source::offsets::{OffsetFile, OffsetStore, OffsetTopic, OffsetTopicSettings};
+use crate::source::{
+    Delivered, SourceChain, SourceTaskHandle, SourceTaskSettings, spawn_source_task,
+};
+use crate::status::StatusCell;
+use api::{Converter, Error, ExactlyOnce, Side, SourceConnector, TaskContext};
+use config::source::{SourceConnectorConfig, topic_groups};
+use config::worker::ExactlyOnceSupport;
+use config::{Config, Props};
+use kafka::settings::ClientKind;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+const BATCH_ROWS_MAX: usize = 10_000;
+const BATCH_BYTES_MAX: usize = 1 << 20;
+/// Bytes that a producer keeps of records on their way, unless it is told otherwise.
+const PRODUCER_QUEUE_KBYTES: &str = "16384";
+/// Key of the worker file.
+const OFFSET_FILE: &str = "offset.storage.file.filename";
+
+impl Worker {
+    pub(super) fn start_source(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        connector: &dyn SourceConnector,
+        status: &StatusCell,
+    ) -> Result<SourceTaskHandle, Error> {
+        let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
+        let settings = self.source_settings(name, task, props, &config, connector)?;
+        let chain = SourceChain {
+            steps: self.plugins.steps(props).map_err(config_error)?,
+            key: self.converter("key.converter", Side::Key, props)?,
+            value: self.converter("value.converter", Side::Value, props)?,
+            header: self.header_converter(props)?,
+        };
+        let context = TaskContext {
+            connector: name.to_owned(),
+            task,
+            cluster_id: String::new(),
+            group_id: String::new(),
+            tolerance: settings.tolerance,
+        };
+        let task = connector.task(&context, props)?;
+        Ok(spawn_source_task(settings, task, chain, status.clone()))
+    }
+
+    fn source_settings(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        config: &SourceConnectorConfig,
+        connector: &dyn SourceConnector,
+    ) -> Result<SourceTaskSettings, Error> {
+        let mut producer =
+            self.client(ClientKind::Producer, props).map_err(config_error)?.librdkafka;
+        producer
+            .entry("client.id".to_owned())
+            .or_insert(format!("connector-producer-{name}-{task}"));
+        if !producer.contains_key("queue.buffering.max.messages.kbytes") {
+            producer
+                .entry("queue.buffering.max.kbytes".to_owned())
+                .or_insert_with(|| PRODUCER_QUEUE_KBYTES.to_owned());
+        }
+        let mut admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
+        admin
+            .entry("client.id".to_owned())
+            .or_insert(format!("connector-adminclient-{name}-{task}"));
+        let flush = Duration::from_millis(self.config.offset_flush_interval_ms);
+        let (store, delivered): (Arc<dyn OffsetStore>, _) = if self.gives_once(props, connector) {
+            let group = self.props.get("group.id").unwrap_or_default();
+            producer.insert("transactional.id".to_owned(), format!("{group}-{name}-{task}"));
+            producer.insert("enable.idempotence".to_owned(), "true".to_owned());
+            let offsets = Arc::new(self.offset_topic(name, task, props, config)?);
+            let interval = config.transaction_boundary_interval_ms;
+            let interval = interval.map_or(flush, |ms| Duration::from_millis(ms.max(0) as u64));
+            let boundary = config.transaction_boundary;
+            (offsets.clone(), Delivered::ExactlyOnce { boundary, interval, offsets })
+        } else if config.offsets_storage_topic.is_some() {
+            let offsets = Arc::new(self.offset_topic(name, task, props, config)?);
+            (offsets, Delivered::AtLeastOnce)
+        } else {
+            (self.offset_file()?, Delivered::AtLeastOnce)
+        };
+        Ok(SourceTaskSettings {
+            connector: name.to_owned(),
+            task,
+            producer,
+            admin,
+            delivered,
+            store,
+            topic_groups: if self.config.topic_creation_enable {
+                topic_groups(props).map_err(config_error)?
+            } else {
+                None
+            },
+            batch_rows_max: BATCH_ROWS_MAX,
+            batch_bytes_max: BATCH_BYTES_MAX,
+            flush_interval: flush,
+            shutdown_timeout: Duration::from_millis(self.config.task_shutdown_graceful_timeout_ms),
+            retry_backoff_max: RETRY_BACKOFF_MAX,
+            tolerance: tolerance(config.common.errors_tolerance),
+            tolerance_ratio_max: config.errors_tolerance_max_ratio,
+            error_log: ErrorLog {
+                connector: name.to_owned(),
+                task,
+                each_record: config.common.errors_log_enable,
+                coordinates: config.common.errors_log_include_messages,
+            },
+            dead_letters: self.dead_letters(
+                name,
+                task,
+                props,
+                (
+                    &config.dead_letter_topic,
+                    config.dead_letter_replication_factor,
+                    config.dead_letter_context_headers,
+                ),
+            )?,
+        })
+    }
+
+    fn header_converter(&self, props: &Props) -> Result<Box<dyn Converter>, Error> {
+        const KEY: &str = "header.converter";
+        const DEFAULT: &str = "org.apache.kafka.connect.storage.SimpleHeaderConverter";
+        if props.contains(KEY) || self.props.contains(KEY) {
+            return self.converter(KEY, Side::Header, props);
+        }
+        let default: Props = [(KEY, DEFAULT)].into_iter().collect();
+        self.plugins.make_converter(KEY, Side::Header, &default)
+    }
+
+    /// Whether a task's records are to arrive exactly once: the worker offers it and the connector can.
+    pub(super) fn gives_once(&self, props: &Props, connector: &dyn SourceConnector) -> bool {
+        self.config.exactly_once_source_support == ExactlyOnceSupport::Enabled
+            && connector.exactly_once(props) == ExactlyOnce::Supported
+    }
+
+    fn offset_topic(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        config: &SourceConnectorConfig,
+    ) -> Result<OffsetTopic, Error> {
+        let worker = &self.config;
+        let topic = config.offsets_storage_topic.clone().or(worker.offset_storage_topic.clone());
+        let topic = topic.filter(|topic| !topic.trim().is_empty()).ok_or_else(|| {
+            Error::config("exactly-once sources need a topic for their offsets").hint(
+                "set offset.storage.topic in the worker file, or offsets.storage.topic in the \
+                 connector's configuration",
+            )
+        })?;
+        let client = |kind| self.client(kind, props).map(|c| c.librdkafka).map_err(config_error);
+        let mut consumer = client(ClientKind::Consumer)?;
+        let id = format!("connector-consumer-{name}-{task}");
+        consumer.insert("group.id".to_owned(), id.clone());
+        consumer.insert("client.id".to_owned(), id);
+        consumer.insert("isolation.level".to_owned(), "read_committed".to_owned());
+        let configs = self.props.with_prefix("offset.storage.");
+        const OWN: [&str; 4] = ["topic", "partitions", "replication.factor", "file.filename"];
+        let configs = configs.iter().filter(|(key, _)| !OWN.contains(key));
+        Ok(OffsetTopic::new(OffsetTopicSettings {
+            topic,
+            partitions: worker.offset_storage_partitions,
+            replication_factor: worker.offset_storage_replication_factor,
+            configs: configs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            consumer,
+            producer: client(ClientKind::Producer)?,
+            admin: client(ClientKind::Admin)?,
+        }))
+    }
+
+    /// The worker's own file of offsets, opened for the first task that needs it.
+    fn offset_file(&self) -> Result<Arc<dyn OffsetStore>, Error> {
+        let mut slot = self.offset_file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = slot.as_ref() {
+            return Ok(store.clone());
+        }
+        let path = self.props.get(OFFSET_FILE).filter(|path| !path.trim().is_empty());
+        let path = path.ok_or_else(|| {
+            Error::config("there is no file for the offsets of sources")
+                .hint(format!("set {OFFSET_FILE} in the worker file"))
+        })?;
+        let store: Arc<dyn OffsetStore> = OffsetFile::open(path.trim())?.into();
+        *slot = Some(store.clone());
+        Ok(store)
+    }
+}
