@@ -12,30 +12,75 @@ use super::repair::repair;
 use super::scan::Kind;
 use super::token::Token;
 use data::{Cell, Span, Width};
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
 
-/// Names a producer has been seen to write, in order. A record whose names are found in it one
-/// after the other cannot repeat one, which saves the search for repeats.
+/// Names that producers have been seen to write. A record whose names are all found in it, none
+/// twice, needs no search for repeats.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    /// Each name as it stands in a record: quoted, with its colon.
+    /// Each name as it stands in a record, quoted and with its colon, in the order of the first
+    /// record that had it.
     tokens: Vec<Token>,
+    /// The places of the names in `tokens`.
+    places: HashMap<Box<[u8]>, usize, RandomState>,
+    /// Names that were not kept since there was no room.
+    strangers: usize,
 }
 
-/// Names a shape may hold; beyond it starts anew.
+/// Names a shape may hold.
 const SHAPE_MAX: usize = 256;
 
-/// Names of a shape that a record may leave out in one place.
-const GAP_MAX: usize = 32;
+/// A longer name is not kept.
+const NAME_BYTES_MAX: usize = 256;
+
+/// After so many names without room a full shape starts anew: names that are ids would otherwise
+/// cost each record what learning costs.
+const STRANGERS_MAX: usize = 100 * SHAPE_MAX;
+
+/// Names of a shape that a record may leave out in one place before they are looked up.
+const GAP_MAX: usize = 4;
 
 impl Shape {
+    /// The place of a name that has no escapes; `None` where it was not known.
+    fn place(&mut self, name: &[u8]) -> Option<usize> {
+        let place = self.places.get(name).copied();
+        if place.is_none() {
+            self.learn(name);
+        }
+        place
+    }
+
+    #[cold]
     fn learn(&mut self, name: &[u8]) {
+        if name.len() > NAME_BYTES_MAX {
+            return;
+        }
         if self.tokens.len() >= SHAPE_MAX {
-            self.tokens.clear();
+            self.strangers += 1;
+            if self.strangers < STRANGERS_MAX {
+                return;
+            }
+            *self = Shape::default();
         }
-        let token = Token::new(&[b"\"", name, b"\":"].concat());
-        if !self.tokens.contains(&token) {
-            self.tokens.push(token);
-        }
+        self.places.insert(name.into(), self.tokens.len());
+        self.tokens.push(Token::new(&[b"\"", name, b"\":"].concat()));
+    }
+}
+
+/// The places of a shape that one record has used.
+#[derive(Default)]
+struct Used([u64; SHAPE_MAX.div_ceil(64)]);
+
+impl Used {
+    /// Notes a place; false if it was used before.
+    #[inline]
+    fn first(&mut self, place: usize) -> bool {
+        let bit = 1 << (place % 64);
+        let Some(word) = self.0.get_mut(place / 64) else { return false };
+        let first = *word & bit == 0;
+        *word |= bit;
+        first
     }
 }
 
@@ -52,6 +97,7 @@ impl Reader<'_> {
     fn plain_object(&mut self, shape: &mut Shape) -> Result<Cell, Fault> {
         let mark = self.scratch.cells.len();
         let mut expected = 0;
+        let mut used = Used::default();
         let mut certain = true;
         let mut more = self.scan.open(b'}', self.depth)?;
         self.depth += 1;
@@ -60,15 +106,20 @@ impl Reader<'_> {
             let at = self.scan.pos();
             let known = ahead.into_iter().find(|(_, token)| self.scan.eat_token(token));
             let key = match known {
-                Some((index, token)) => {
-                    expected = index + 1;
+                Some((place, token)) => {
+                    expected = place + 1;
+                    certain &= used.first(place);
                     self.base.slice(at as u32 + 1, token.len() as u32 - 3)
                 }
                 None => {
                     let name = self.scan.name()?;
-                    certain = false;
-                    if !name.escaped {
-                        shape.learn(raw(&self.scan, name));
+                    let text = raw(&self.scan, name);
+                    match if name.escaped { None } else { shape.place(text) } {
+                        Some(place) => {
+                            expected = place + 1;
+                            certain &= used.first(place);
+                        }
+                        None => certain = false,
                     }
                     self.text(name)
                 }

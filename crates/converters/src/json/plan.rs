@@ -10,6 +10,7 @@ use super::fault::Fault;
 use super::scan::Kind;
 use super::token::Token;
 use data::{DATE, DECIMAL, Logical, Schema, TIME, TIMESTAMP, Type, Width};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub(super) enum Read {
 #[derive(Debug)]
 pub(super) struct Fields {
     pub(super) list: Vec<FieldPlan>,
-    by_name: HashMap<Box<[u8]>, usize>,
+    by_name: HashMap<Box<[u8]>, usize, RandomState>,
 }
 
 #[derive(Debug)]
@@ -178,7 +179,7 @@ fn logical_of(schema: &Schema) -> Option<Read> {
 
 impl Fields {
     fn new(schema: &Schema, levels: usize) -> Result<Fields, Fault> {
-        let mut fields = Fields { list: Vec::new(), by_name: HashMap::new() };
+        let mut fields = Fields { list: Vec::new(), by_name: HashMap::default() };
         for (index, field) in schema.fields().iter().enumerate() {
             let mut token = Vec::with_capacity(field.name.len() + 3);
             data::write_json_string(&field.name, &mut token);

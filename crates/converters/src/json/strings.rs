@@ -18,12 +18,12 @@ pub(super) struct Text {
 }
 
 const LOW: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
+pub(super) const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Marks, in the high bit of each byte, quotes, backslashes and control characters; the lowest
 /// mark is exact, those above it may be wrong.
 #[inline]
-fn special(word: u64) -> u64 {
+pub(super) fn special(word: u64) -> u64 {
     let quote = word ^ (LOW * b'"' as u64);
     let backslash = word ^ (LOW * b'\\' as u64);
     let zero = |x: u64| x.wrapping_sub(LOW) & !x;

@@ -5,6 +5,7 @@
 
 use super::number::shortest;
 use super::options::{DecimalFormat, Options};
+use super::strings::{HIGH, special};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data::java_text::{class_name, put, write_decimal, write_double, write_float};
@@ -265,6 +266,11 @@ fn boolean(value: bool, out: &mut Vec<u8>) {
 
 /// JSON has no form for NaN and infinities: strings, as Connect writes them.
 fn double(value: f64, out: &mut Vec<u8>) {
+    if (1e-3..1e7).contains(&value.abs()) {
+        // Java's form of these sizes is the plain one.
+        out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+        return;
+    }
     let quote = !value.is_finite();
     out.extend(quote.then_some(b'"'));
     write_double(value, out);
@@ -289,30 +295,51 @@ fn bytes(value: &[u8], out: &mut Vec<u8>) {
 fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
-    let special = |c: char| c < ' ' || c == '"' || c == '\\' || c > '\u{ffff}';
-    while let Some(at) = rest.find(special) {
-        let (plain, tail) = rest.split_at(at);
+    while let Some((plain, tail)) = rest.split_at_checked(unescaped_len(rest.as_bytes())) {
         out.extend_from_slice(plain.as_bytes());
         let mut chars = tail.chars();
         match chars.next() {
-            Some('"') => out.extend_from_slice(b"\\\""),
-            Some('\\') => out.extend_from_slice(b"\\\\"),
-            Some('\n') => out.extend_from_slice(b"\\n"),
-            Some('\r') => out.extend_from_slice(b"\\r"),
-            Some('\t') => out.extend_from_slice(b"\\t"),
-            Some('\u{8}') => out.extend_from_slice(b"\\b"),
-            Some('\u{c}') => out.extend_from_slice(b"\\f"),
-            Some(c) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    put(out, format_args!("\\u{unit:04X}"));
-                }
-            }
-            None => {}
+            Some(c) => write_escape(c, out),
+            None => break,
         }
         rest = chars.as_str();
     }
-    out.extend_from_slice(rest.as_bytes());
     out.push(b'"');
+}
+
+fn write_escape(c: char, out: &mut Vec<u8>) {
+    match c {
+        '"' => out.extend_from_slice(b"\\\""),
+        '\\' => out.extend_from_slice(b"\\\\"),
+        '\n' => out.extend_from_slice(b"\\n"),
+        '\r' => out.extend_from_slice(b"\\r"),
+        '\t' => out.extend_from_slice(b"\\t"),
+        '\u{8}' => out.extend_from_slice(b"\\b"),
+        '\u{c}' => out.extend_from_slice(b"\\f"),
+        c => {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                put(out, format_args!("\\u{unit:04X}"));
+            }
+        }
+    }
+}
+
+/// How many of the first bytes of a text need no escape, eight looked at in one step.
+#[inline]
+fn unescaped_len(text: &[u8]) -> usize {
+    let (words, rest) = text.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // A byte whose upper four bits are set begins a character of four bytes.
+        let beyond = word & (word << 1) & (word << 2) & (word << 3) & HIGH;
+        let marks = special(word) | beyond;
+        if marks != 0 {
+            return index * 8 + marks.trailing_zeros() as usize / 8;
+        }
+    }
+    let special = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\' | 0xf0..);
+    let in_rest = rest.iter().position(special).unwrap_or(rest.len());
+    text.len() - rest.len() + in_rest
 }
 
 /// Appends the JSON form of a schema; `field` is its name inside a struct.
@@ -375,4 +402,47 @@ pub(super) fn write_schema(
     }
     out.push(b'}');
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn string(text: &str) -> String {
+        let mut out = Vec::new();
+        write_string(text, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn escapes_are_found_at_every_place() {
+        for special in ["\"", "\\", "\n", "\u{0}", "\u{1f}", "😀", "\u{10ffff}"] {
+            for before in 0..20 {
+                for filler in ["a", "é", "€", "\u{7f}", "\u{ffff}"] {
+                    let text = format!("{}{special}{}", filler.repeat(before), filler.repeat(9));
+                    let written = string(&text);
+                    let escaped = written[1..].trim_start_matches(filler);
+                    assert!(escaped.starts_with('\\'), "{written}");
+                    assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+                }
+            }
+        }
+        assert_eq!(string(""), "\"\"");
+        assert_eq!(string("\u{ffff}\u{7f}/"), "\"\u{ffff}\u{7f}/\"");
+        assert_eq!(string("😀\u{1}"), "\"\\uD83D\\uDE00\\u0001\"");
+    }
+
+    #[test]
+    fn doubles_of_usual_sizes_look_as_the_others() {
+        for power in -4..9 {
+            for digits in [1.0, 1.5, 9.999_999_999, 1.0 / 3.0, 7.0, 2.5e-3] {
+                for value in [digits * 10_f64.powi(power), -digits * 10_f64.powi(power)] {
+                    let (mut fast, mut slow) = (Vec::new(), Vec::new());
+                    double(value, &mut fast);
+                    write_double(value, &mut slow);
+                    assert_eq!(fast, slow, "{value}");
+                }
+            }
+        }
+    }
 }

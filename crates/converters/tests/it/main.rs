@@ -5,6 +5,7 @@
     reason = "clippy does not see the helpers of an integration test as tests"
 )]
 
+mod allocations;
 mod decode;
 mod encode;
 mod prefix;

@@ -89,7 +89,7 @@ fn opening(args: &Args) -> String {
     let machine: String = machine.iter().map(|line| format!("- {line}\n")).collect();
     format!(
         "# Records into rows and back, {}\n\n{machine}- load average at the start: {}\n\n\
-         One thread, {} records a pass in batches of {}; {} passes a case, which take turns: median \
+         Processor time of one thread, {} records a pass in batches of {}; {} passes a case, which take turns: median \
          (least–most). A ratio is the median of the ratios of neighbouring passes. Allocations are \
          counted over one pass after a first one; those of a batch are spread over its records.\n{}",
         machine::date(),
