@@ -25,6 +25,8 @@ mod set_schema_metadata;
 mod shape;
 #[cfg(test)]
 mod testing;
+mod timestamp_converter;
+mod timestamp_router;
 
 use api::{PredicatePlugin, TransformPlugin};
 
@@ -44,6 +46,9 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &replace_field::VALUE,
     &set_schema_metadata::KEY,
     &set_schema_metadata::VALUE,
+    &timestamp_converter::KEY,
+    &timestamp_converter::VALUE,
+    &timestamp_router::PLUGIN,
 ];
 
 static PREDICATES: &[&PredicatePlugin] = &[];
