@@ -4,7 +4,7 @@
 //! and encoders know it. Values are not touched before they are written.
 
 use crate::config::EpochUnit;
-use data::{Cell, Rows, Schema, SchemaBuilder, Type};
+use data::{Cell, Rows, Schema, SchemaBuilder, Semantic, Type};
 use std::sync::Arc;
 
 const MICROS: &str = "copycat.epoch.micros";
@@ -42,6 +42,12 @@ pub(crate) fn unit_of(schema: &Schema) -> Option<EpochUnit> {
         NANOS => Some(EpochUnit::Nanoseconds),
         _ => None,
     }
+}
+
+/// Whether the schema's default says nothing to a database: it is a number, or bytes, that stands for
+/// something else. Rows have theirs written out.
+pub(crate) fn hides_default(schema: &Schema) -> bool {
+    unit_of(schema).is_some() || Semantic::of(schema).is_some_and(Semantic::is_encoded)
 }
 
 /// Microseconds since 1970 of a listed field's value, nanoseconds rounded; `None` where it is no

@@ -2,7 +2,7 @@
 
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::ddl::{column_sql, plain_name, plain_table};
-use crate::epoch::unit_of;
+use crate::epoch::hides_default;
 use crate::group::record_cell;
 use crate::plan::Catalog;
 use crate::resolve::Resolved;
@@ -144,7 +144,7 @@ pub(crate) fn new_columns(settings: &SinkSettings, missing: &[Wanted]) -> Vec<Ne
         nullable: wanted
             .schema
             .as_ref()
-            .is_none_or(|s| s.is_optional() || s.default().is_none() || unit_of(s).is_some()),
+            .is_none_or(|s| s.is_optional() || s.default().is_none() || hides_default(s)),
     };
     missing.iter().map(column).collect()
 }

@@ -8,6 +8,7 @@
 mod cast;
 mod copied;
 pub mod date_pattern;
+mod debezium;
 mod extract_field;
 mod fault;
 mod field_path;
@@ -49,6 +50,8 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &timestamp_converter::KEY,
     &timestamp_converter::VALUE,
     &timestamp_router::PLUGIN,
+    &debezium::event_router::PLUGIN,
+    &debezium::extract_new_record_state::PLUGIN,
 ];
 
 static PREDICATES: &[&PredicatePlugin] = &[];

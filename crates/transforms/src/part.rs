@@ -65,15 +65,25 @@ pub(crate) fn rewrite(
             }
             let row = Row { number, schema, cell };
             if let Err(fault) = change(&mut rows, batch, row, &mut new) {
-                // A null of the run before, so that a bad record does not cut a run in two.
-                let last = new.runs().last().and_then(|run| run.schema.clone());
-                new.push(last.as_ref(), Cell::Null);
+                push_nothing(&mut new);
                 refuse(class, batch, number, fault);
             }
         }
     }
     rows.set_roots(new);
     *part.rows_mut(batch) = rows;
+}
+
+/// A null of the run before: a record that is no more does not cut a run in two.
+fn push_nothing(roots: &mut Roots) {
+    let last = roots.runs().last().and_then(|run| run.schema.clone());
+    roots.push(last.as_ref(), Cell::Null);
+}
+
+/// Takes a row out of the batch on purpose, from within [`rewrite`].
+pub(crate) fn drop_row(batch: &mut Batch, row: Row<'_>, roots: &mut Roots) {
+    batch.alive.kill(row.number);
+    push_nothing(roots);
 }
 
 /// Takes a row out of the batch with the transform's reason.

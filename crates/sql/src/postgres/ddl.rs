@@ -8,9 +8,9 @@ use super::session::Session;
 use super::store;
 use crate::config::{TimestampColumn, TypeDialect};
 use crate::database::{DbError, DbErrorKind, DbResult};
-use crate::epoch::unit_of;
+use crate::epoch::{hides_default, unit_of};
 use crate::table::{NewColumn, NewTable, TableName};
-use data::{Logical, Rows, Schema, Type, Value, write_json};
+use data::{Logical, Rows, Schema, Semantic, Type, Value, write_json};
 use std::fmt::Write;
 
 /// What decides a new column's type beside the schema.
@@ -116,6 +116,10 @@ fn column_type(schema: Option<&Schema>, typing: Typing) -> String {
     if unit_of(schema).is_some() {
         return timestamp(typing).to_owned();
     }
+    if let Some(kind) = Semantic::of(schema).and_then(|s| semantic_type(schema, s, typing.dialect))
+    {
+        return kind;
+    }
     match schema.logical() {
         Logical::Decimal(scale) => return decimal(schema, scale, typing.dialect),
         Logical::Date => return "date".to_owned(),
@@ -139,6 +143,46 @@ fn column_type(schema: Option<&Schema>, typing: Typing) -> String {
         },
         Type::Map | Type::Struct => "jsonb".to_owned(),
     }
+}
+
+/// The type for values of one of Debezium's types; `None`: their plain type says enough, as it does to
+/// the sinks that do not know Debezium's.
+fn semantic_type(schema: &Schema, semantic: Semantic, dialect: TypeDialect) -> Option<String> {
+    const BITS_MAX: u32 = 10_485_760 * 8;
+    if semantic == Semantic::VariableScaleDecimal {
+        return Some("numeric".to_owned());
+    }
+    if matches!(dialect, TypeDialect::CJdbc | TypeDialect::AJdbc) {
+        return None;
+    }
+    let kind = match semantic {
+        Semantic::Date | Semantic::IsoDate => "date",
+        Semantic::Time(_) | Semantic::IsoTime => "time(6)",
+        Semantic::Timestamp(_) | Semantic::IsoTimestamp => "timestamp(6)",
+        Semantic::ZonedTimestamp => "timestamptz",
+        Semantic::ZonedTime => "timetz",
+        Semantic::Duration(_) | Semantic::Interval => "interval",
+        Semantic::Json if dialect == TypeDialect::DJdbc => "json",
+        Semantic::Json => "jsonb",
+        Semantic::Xml => "xml",
+        Semantic::Uuid => "uuid",
+        Semantic::TsVector => "tsvector",
+        Semantic::Bits => {
+            let length = schema.parameter("length").and_then(|n| n.parse::<u32>().ok());
+            return Some(match length {
+                Some(length @ 1..=BITS_MAX) => format!("bit({length})"),
+                _ => "bit varying".to_owned(),
+            });
+        }
+        // ltree is an extension's type; enums and the rest are what their plain type is.
+        Semantic::Ltree
+        | Semantic::Enum
+        | Semantic::EnumSet
+        | Semantic::Year
+        | Semantic::Geometry
+        | Semantic::VariableScaleDecimal => return None,
+    };
+    Some(kind.to_owned())
 }
 
 /// Elements with a column type of their own, arrays of them included.
@@ -172,12 +216,21 @@ fn decimal(schema: &Schema, scale: Option<i32>, dialect: TypeDialect) -> String 
     }
 }
 
+/// Columns that hold Debezium's numbers and bytes as they are.
+fn is_plain_kind(kind: &str) -> bool {
+    matches!(kind, "integer" | "bigint" | "bytea")
+}
+
 /// The SQL of a default; `None` where PostgreSQL has no form for it.
 fn default_literal(schema: &Schema, value: &Value, kind: &str) -> Option<String> {
     let text = match value {
         Value::Null => return None,
         // A number is no default of a column of timestamps; rows have theirs written out.
-        _ if unit_of(schema).is_some() => return None,
+        _ if hides_default(schema) && !is_plain_kind(kind) => return None,
+        // The text is the document, not a word in it.
+        Value::Text(text) if Semantic::of(schema) == Some(Semantic::Json) => {
+            return Some(names::literal(text)).filter(|_| !text.contains('\0'));
+        }
         Value::Bytes(bytes) => return Some(names::bytes_literal(bytes)),
         Value::List(items) if kind.ends_with("[]") => {
             let (element, items_schema) = (kind.strip_suffix("[]")?, schema.value_schema()?);

@@ -9,7 +9,7 @@ use super::value::{Encoder, Form, target};
 use crate::config::TypeDialect;
 use crate::epoch::unit_of;
 use crate::table::{Column, NewColumn, NewTable, Table};
-use data::{Logical, Rows, Schema, Type};
+use data::{Logical, Rows, Schema, Semantic, Type};
 
 /// The declared type of a new column.
 pub(super) fn column_type(types: TypeDialect, schema: Option<&Schema>) -> &'static str {
@@ -17,6 +17,16 @@ pub(super) fn column_type(types: TypeDialect, schema: Option<&Schema>) -> &'stat
     let foreign = matches!(types, TypeDialect::CJdbc | TypeDialect::AJdbc);
     if schema.logical() != Logical::None || unit_of(schema).is_some() {
         return if foreign { "NUMERIC" } else { "TEXT" };
+    }
+    match Semantic::of(schema) {
+        Some(Semantic::VariableScaleDecimal) if foreign => return "NUMERIC",
+        Some(
+            Semantic::Date
+            | Semantic::Time(_)
+            | Semantic::Timestamp(_)
+            | Semantic::VariableScaleDecimal,
+        ) if !foreign => return "TEXT",
+        _ => {}
     }
     match schema.kind() {
         Type::Int8 | Type::Int16 | Type::Int32 | Type::Int64 | Type::Boolean => "INTEGER",

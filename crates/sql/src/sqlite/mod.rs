@@ -18,6 +18,7 @@ mod ddl;
 mod error;
 mod letters;
 mod positions;
+mod semantic;
 mod statement;
 mod storage;
 mod time;

@@ -13,7 +13,7 @@ use crate::config::{BytesEncoding, DatabaseSettings, NulHandling, TypeDialect};
 use crate::epoch::{micros, unit_of};
 use crate::table::Column;
 use base64::Engine;
-use data::{Cell, Logical, Rows, Schema, Span, Type, decimal_to_text, write_json};
+use data::{Cell, Logical, Rows, Schema, Semantic, Span, Type, decimal_to_text, write_json};
 use std::io::Write;
 
 /// What a column is taken for.
@@ -72,11 +72,11 @@ pub(super) struct Fault {
     pub(super) hint: Option<&'static str>,
 }
 
-type Encoded<'a> = Result<Form<'a>, Fault>;
+pub(super) type Encoded<'a> = Result<Form<'a>, Fault>;
 
 const NOT_VALID: &str = "22P02";
 const OUT_OF_RANGE: &str = "22003";
-const BAD_DATE: &str = "22008";
+pub(super) const BAD_DATE: &str = "22008";
 const NOT_IN_TEXT: &str = "22021";
 
 /// Every decimal number of so many digits survives in a REAL.
@@ -123,6 +123,11 @@ impl Encoder {
         if let Some(us) = schema.and_then(unit_of).and_then(|unit| micros(unit, cell, rows)) {
             return self.instant_us(target, us);
         }
+        if let Some((schema, semantic)) = schema.and_then(|s| Some((s, Semantic::of(s)?)))
+            && let Some(form) = self.semantic(target, semantic, schema, cell, rows)
+        {
+            return form;
+        }
         match cell {
             Cell::Null => Ok(Form::Null),
             Cell::Text(span) => self.text(target, rows.bytes(span)),
@@ -159,7 +164,15 @@ impl Encoder {
         }
     }
 
-    fn put<'a>(&mut self, text: &[u8]) -> Encoded<'a> {
+    /// The digits behind the milliseconds, where there are any.
+    pub(super) fn behind(&mut self, us: i64) {
+        if us != 0 {
+            let digit = |n: i64| b'0' + (n % 10) as u8;
+            self.buffer.extend([digit(us / 100), digit(us / 10), digit(us)]);
+        }
+    }
+
+    pub(super) fn put<'a>(&mut self, text: &[u8]) -> Encoded<'a> {
         self.buffer.clear();
         self.buffer.extend_from_slice(text);
         Ok(Form::Buffer)
@@ -251,7 +264,7 @@ impl Encoder {
         }
     }
 
-    fn decimal<'a>(
+    pub(super) fn decimal<'a>(
         &mut self,
         target: Target,
         rows: &Rows,
@@ -277,7 +290,7 @@ impl Encoder {
         real(target, parse(&self.buffer).unwrap_or(f64::NAN))
     }
 
-    fn date<'a>(&mut self, target: Target, days: i64) -> Encoded<'a> {
+    pub(super) fn date<'a>(&mut self, target: Target, days: i64) -> Encoded<'a> {
         if is_number(target) {
             return match days.checked_mul(DAY_MS) {
                 Some(ms) => integer(target, ms),
@@ -310,9 +323,8 @@ impl Encoder {
     fn instant_us<'a>(&mut self, target: Target, us: i64) -> Encoded<'a> {
         let (ms, rest) = (us.div_euclid(1000), us.rem_euclid(1000));
         let form = self.instant(target, ms)?;
-        if matches!(form, Form::Buffer) && rest != 0 {
-            let digit = |n: i64| b'0' + (n % 10) as u8;
-            self.buffer.extend([digit(rest / 100), digit(rest / 10), digit(rest)]);
+        if matches!(form, Form::Buffer) {
+            self.behind(rest);
         }
         Ok(form)
     }
@@ -339,7 +351,7 @@ impl Encoder {
     }
 }
 
-fn is_number(target: Target) -> bool {
+pub(super) fn is_number(target: Target) -> bool {
     matches!(target, Target::Integer | Target::Real | Target::Numeric)
 }
 
@@ -423,7 +435,7 @@ fn significant_digits(bytes: &[u8]) -> usize {
     digits.skip_while(|b| **b == b'0').count()
 }
 
-fn fault(sqlstate: &'static str, message: String, hint: Option<&'static str>) -> Fault {
+pub(super) fn fault(sqlstate: &'static str, message: String, hint: Option<&'static str>) -> Fault {
     Fault { sqlstate, message, hint }
 }
 

@@ -34,6 +34,17 @@ pub(super) enum Val<'a> {
     Instant(i64),
     /// Microseconds since 1970, UTC; only for columns of dates and timestamps.
     Micros(i64),
+    /// A wall clock without a time zone: milliseconds since 1970-01-01 00:00, and microseconds of the
+    /// next one.
+    Wall(i64, i64),
+    /// Microseconds of a day.
+    MicroTime(i64),
+    /// Microseconds.
+    Duration(i64),
+    /// So many bits, the lowest first.
+    Bits(&'a [u8], usize),
+    /// A geometry's well-known binary form, and its reference system.
+    Geometry(&'a [u8], Option<i64>),
     /// JSON text of an object or array.
     Json(&'a [u8]),
     /// A list, map or struct.
@@ -110,6 +121,14 @@ pub(super) fn write_text(
         Target::Json | Target::Jsonb => as_json(context, target, value, out),
         Target::Bytea | Target::Uuid | Target::Geometry => match value {
             Val::Bytes(bytes) => text::write_bytes(target, bytes, out),
+            Val::Geometry(bytes, srid) => {
+                if let Some(srid) = srid {
+                    out.extend_from_slice(b"SRID=");
+                    number::write_int(srid, out);
+                    out.push(b';');
+                }
+                text::write_bytes(target, bytes, out)
+            }
             _ => Err(no_form(target, value)),
         },
         Target::Date
@@ -148,6 +167,10 @@ fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
         Val::Time(ms) => temporal::write_iso_time(ms, out)?,
         Val::Instant(ms) => temporal::write_iso_instant(ms, out)?,
         Val::Micros(us) => temporal::write_iso_instant(us.div_euclid(1000), out)?,
+        Val::Wall(ms, us) => temporal::write_iso_wall(ms, us, out)?,
+        Val::MicroTime(us) => temporal::write_iso_micros(us, out)?,
+        Val::Duration(us) => number::write_int(us, out),
+        Val::Bits(bytes, _) | Val::Geometry(bytes, _) => text::put_encoded(context, bytes, out),
         Val::Json(json) => out.extend_from_slice(json),
         Val::Nested(cell, schema) => write_json(context.rows, schema, cell, out),
     }
@@ -173,7 +196,12 @@ pub(super) fn as_json(
         Val::Bytes(_) => return Err(text::not_utf8()),
         Val::Float(v) if !v.is_finite() => quoted(out, |out| number::write_f64(v, out)),
         Val::Float32(v) if !v.is_finite() => quoted(out, |out| number::write_f32(v, out)),
-        Val::Date(_) | Val::Time(_) | Val::Instant(_) | Val::Micros(_) => {
+        Val::Date(_)
+        | Val::Time(_)
+        | Val::Instant(_)
+        | Val::Micros(_)
+        | Val::Wall(..)
+        | Val::MicroTime(_) => {
             out.push(b'"');
             as_text(context, value, out)?;
             out.push(b'"');
@@ -241,8 +269,11 @@ fn value_name(value: Val<'_>) -> &'static str {
         Val::Bytes(_) => "BYTES",
         Val::Decimal(..) => "Decimal",
         Val::Date(_) => "Date",
-        Val::Time(_) => "Time",
-        Val::Instant(_) | Val::Micros(_) => "Timestamp",
+        Val::Time(_) | Val::MicroTime(_) => "Time",
+        Val::Instant(_) | Val::Micros(_) | Val::Wall(..) => "Timestamp",
+        Val::Duration(_) => "duration",
+        Val::Bits(..) => "bits",
+        Val::Geometry(..) => "geometry",
         Val::Json(_) => "JSON object or array",
         Val::Nested(Cell::List(_), _) => "ARRAY",
         Val::Nested(Cell::Map(_), _) => "MAP",

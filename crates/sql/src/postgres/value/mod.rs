@@ -17,6 +17,7 @@ mod fast;
 mod nested;
 mod number;
 mod numeric;
+mod semantic;
 mod target;
 mod temporal;
 mod text;
@@ -26,7 +27,7 @@ pub use target::ColumnType;
 use crate::config::{BytesEncoding, DatabaseSettings, EpochUnit, NulHandling, TypeDialect};
 use crate::epoch::{micros, unit_of};
 use convert::Val;
-use data::{Cell, Rows, Schema};
+use data::{Cell, Rows, Schema, Semantic};
 use fast::Fast;
 use std::sync::Arc;
 use target::Target;
@@ -95,6 +96,8 @@ pub struct Encoder {
     fast: Fast,
     /// Numbers, and text that is one, are points in time.
     epoch: Option<EpochUnit>,
+    /// Values are of one of Debezium's types that this column has a form for.
+    semantic: Option<Semantic>,
 }
 
 impl Encoder {
@@ -107,10 +110,11 @@ impl Encoder {
         let target = Target::of(column);
         let binary = target.has_binary(schema.map(AsRef::as_ref));
         let epoch = schema.and_then(|s| unit_of(s)).filter(|_| target.is_calendar());
+        let semantic = schema.and_then(|schema| semantic::of(schema, &target));
         let utc = settings.timezone.is_none();
         let fast = Fast::of(&target, schema.map(AsRef::as_ref), utc);
         let (schema, settings) = (schema.cloned(), Arc::clone(settings));
-        Encoder { target, schema, settings, binary, fast, epoch }
+        Encoder { target, schema, settings, binary, fast, epoch, semantic }
     }
 
     /// Whether values of this schema go into this column at all.
@@ -148,7 +152,8 @@ impl Encoder {
     /// A [`Fault`] of this value; nothing has been appended.
     #[inline]
     pub fn copy_text(&self, cell: Cell, rows: &Rows, out: &mut Vec<u8>) -> Encoded {
-        if let (Cell::Text(span), None, true) = (cell, self.epoch, self.target.takes_any_text()) {
+        let plain = self.epoch.is_none() && self.semantic.is_none();
+        if let (Cell::Text(span), true, true) = (cell, plain, self.target.takes_any_text()) {
             let bytes = rows.bytes(span);
             if !text::needs_care(bytes) {
                 out.extend_from_slice(bytes);
@@ -222,7 +227,10 @@ impl Encoder {
         let schema = self.schema.as_deref();
         let value = match self.epoch.and_then(|unit| micros(unit, cell, rows)) {
             Some(micros) => Some(Val::Micros(micros)),
-            None => convert::value(rows, schema, cell),
+            None => match (self.semantic, schema) {
+                (Some(semantic), Some(schema)) => semantic::value(semantic, rows, schema, cell),
+                _ => convert::value(rows, schema, cell),
+            },
         };
         let Some(value) = value else { return Ok(Form::Null) };
         let start = out.len();
@@ -236,5 +244,7 @@ impl Encoder {
     }
 }
 
+#[cfg(test)]
+mod semantic_tests;
 #[cfg(test)]
 mod tests;

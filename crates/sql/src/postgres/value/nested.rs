@@ -4,6 +4,7 @@
 //! on its own, then put in quotes; so every element type that a column takes is an element too.
 
 use super::convert::{Val, no_form, value, write_text};
+use super::semantic;
 use super::target::Target;
 use super::text::{not_utf8, quote};
 use super::{Context, Encoded, Fault};
@@ -121,12 +122,17 @@ fn array(
         return Err(too_deep());
     }
     let json = matches!(target, Target::Json | Target::Jsonb);
+    let typed = items.and_then(|schema| Some((schema, semantic::of(schema, target)?)));
     out.push(b'{');
     for (n, cell) in cells.iter().enumerate() {
         if n > 0 {
             out.push(b',');
         }
-        match value(context.rows, items, *cell) {
+        let value = match typed {
+            Some((schema, kind)) => semantic::value(kind, context.rows, schema, *cell),
+            None => value(context.rows, items, *cell),
+        };
+        match value {
             None => out.extend_from_slice(b"NULL"),
             Some(Val::Nested(Cell::List(span), schema)) if !json => {
                 let inner = schema.and_then(Schema::value_schema).map(AsRef::as_ref);

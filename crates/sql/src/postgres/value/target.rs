@@ -3,8 +3,9 @@
 //! Place in the data path: plan time only. The tables of this file are the manual's list of accepted
 //! pairs.
 
+use super::semantic;
 use crate::epoch::unit_of;
-use data::{Logical, Schema, Type};
+use data::{Logical, Schema, Semantic, Type};
 
 /// A column's type as `pg_type` describes it. Domains are resolved to their base type by the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,11 +165,11 @@ impl Target {
         )
     }
 
-    fn is_integer(&self) -> bool {
+    pub(super) fn is_integer(&self) -> bool {
         matches!(self, Target::Int2 | Target::Int4 | Target::Int8 | Target::Oid)
     }
 
-    fn is_float(&self) -> bool {
+    pub(super) fn is_float(&self) -> bool {
         matches!(self, Target::Float4 | Target::Float8)
     }
 
@@ -182,6 +183,7 @@ impl Target {
         if matches!(self, Target::Text | Target::Json | Target::Jsonb)
             || schema.kind() == Type::String
             || (self.is_calendar() && unit_of(schema).is_some())
+            || Semantic::of(schema).is_some_and(|semantic| semantic::takes(self, semantic))
         {
             return true;
         }

@@ -50,6 +50,10 @@ fn no_time(ms: i64) -> Fault {
     bad(format!("{ms} ms is no time of a day (00:00 to 24:00)"))
 }
 
+fn no_micro_time(us: i64) -> Fault {
+    bad(format!("{us} us is no time of a day (00:00 to 24:00)"))
+}
+
 fn wall(ms: i64) -> Wall {
     if INFINITE_MS.contains(&ms) {
         Wall::Infinity
@@ -82,11 +86,18 @@ pub(super) fn date(context: Context<'_>, value: Val<'_>) -> Encoded<i32> {
     };
     let days = match value {
         Val::Date(days) => days,
-        Val::Instant(ms) => match local(context, ms) {
-            Wall::At(ms) => ms.div_euclid(DAY_MS),
-            Wall::Infinity => return Ok(i32::MAX),
-            Wall::MinusInfinity => return Ok(i32::MIN),
-        },
+        Val::Instant(_) | Val::Wall(..) => {
+            let at = match value {
+                Val::Instant(ms) => local(context, ms),
+                Val::Wall(ms, _) => wall(ms),
+                _ => return Err(no_form(&Target::Date, value)),
+            };
+            match at {
+                Wall::At(ms) => ms.div_euclid(DAY_MS),
+                Wall::Infinity => return Ok(i32::MAX),
+                Wall::MinusInfinity => return Ok(i32::MIN),
+            }
+        }
         _ => return Err(no_form(&Target::Date, value)),
     };
     i32::try_from(checked_days(days)? - EPOCH_DAYS).map_err(|_| no_date(days))
@@ -100,7 +111,7 @@ fn checked_days(days: i64) -> Encoded<i64> {
 /// either and is stored as it is, but Confluent's sink takes it for a time of 1970-01-01 in UTC.
 pub(super) fn time(context: Context<'_>, value: Val<'_>) -> Encoded<i64> {
     let us = of_day(value)?;
-    if !context.settings.moves_times {
+    if !context.settings.moves_times || matches!(value, Val::MicroTime(_)) {
         return Ok(us);
     }
     match local(context, us / 1000) {
@@ -114,6 +125,8 @@ fn of_day(value: Val<'_>) -> Encoded<i64> {
     match value {
         Val::Time(ms) if (0..=DAY_MS).contains(&ms) => Ok(ms * 1000),
         Val::Time(ms) => Err(no_time(ms)),
+        Val::MicroTime(us) if (0..=DAY_US).contains(&us) => Ok(us),
+        Val::MicroTime(us) => Err(no_micro_time(us)),
         _ => Err(no_form(&Target::Time, value)),
     }
 }
@@ -123,9 +136,11 @@ pub(super) fn timestamp(context: Context<'_>, target: &Target, value: Val<'_>) -
     // Offsets of time zones are whole seconds: what is less than a millisecond stays as it is.
     let (value, rest) = match value {
         Val::Micros(us) => (Val::Instant(us.div_euclid(1000)), us.rem_euclid(1000)),
+        Val::Wall(_, us) => (value, us),
         value => (value, 0),
     };
     let wall = match value {
+        Val::Wall(ms, _) => wall(ms),
         Val::Instant(ms) if *target == Target::TimestampTz => wall(ms),
         Val::Instant(ms) => local(context, ms),
         Val::Date(days) => Wall::At(days.checked_mul(DAY_MS).ok_or_else(|| no_date(days))?),
@@ -165,13 +180,18 @@ pub(super) fn write(
             let zoned = *target == Target::TimestampTz;
             write_timestamp(timestamp(context, target, value)?, zoned, out);
         }
-        Target::Time => write_clock(time(context, value)? / 1000, out),
+        Target::Time => write_clock_us(time(context, value)?, out),
         Target::TimeTz => {
-            write_clock(of_day(value)? / 1000, out);
+            write_clock_us(of_day(value)?, out);
             out.extend_from_slice(b"+00");
         }
         _ => match value {
-            Val::Time(ms) => write_interval(ms, out),
+            Val::Time(ms) => write_interval(ms, 0, out),
+            Val::MicroTime(us) | Val::Duration(us) => {
+                let size = us.unsigned_abs();
+                let ms = i64::try_from(size / 1000).unwrap_or(i64::MAX);
+                write_interval(if us < 0 { -ms } else { ms }, (size % 1000) as i64, out);
+            }
             _ => return Err(no_form(target, value)),
         },
     }
@@ -187,15 +207,7 @@ fn write_timestamp(us: i64, zoned: bool, out: &mut Vec<u8>) {
     }
     let before_christ = write_date(us.div_euclid(DAY_US) + EPOCH_DAYS, out);
     out.push(b' ');
-    let clock = us.rem_euclid(DAY_US);
-    match clock % 1000 {
-        0 => write_clock(clock / 1000, out),
-        rest => {
-            write_clock_with_ms(clock / 1000, out);
-            out.push(b'0' + (rest / 100) as u8);
-            two(rest % 100, out);
-        }
-    }
+    write_clock_us(us.rem_euclid(DAY_US), out);
     if zoned {
         out.extend_from_slice(b"+00");
     }
@@ -204,7 +216,8 @@ fn write_timestamp(us: i64, zoned: bool, out: &mut Vec<u8>) {
     }
 }
 
-fn write_interval(ms: i64, out: &mut Vec<u8>) {
+/// `us`: what the size of the interval has beyond the milliseconds.
+fn write_interval(ms: i64, us: i64, out: &mut Vec<u8>) {
     if ms < 0 {
         out.push(b'-');
     }
@@ -216,6 +229,12 @@ fn write_interval(ms: i64, out: &mut Vec<u8>) {
         out.extend_from_slice(itoa::Buffer::new().format(hours).as_bytes());
     }
     write_minutes((ms % 3_600_000) as i64, out);
+    if us > 0 {
+        if ms % 1000 == 0 {
+            thousandths(0, out);
+        }
+        digits_behind(us, out);
+    }
 }
 
 /// ISO 8601, as in JSON: for columns of text.
@@ -250,6 +269,29 @@ pub(super) fn write_iso_instant(ms: i64, out: &mut Vec<u8>) -> Encoded {
     Ok(())
 }
 
+/// `2024-03-01T12:34:56.789012`, `infinity` or `-infinity`.
+pub(super) fn write_iso_wall(ms: i64, us: i64, out: &mut Vec<u8>) -> Encoded {
+    match wall(ms) {
+        Wall::At(ms) => {
+            write_iso_date(ms.div_euclid(DAY_MS), out)?;
+            out.push(b'T');
+            write_clock_us(ms.rem_euclid(DAY_MS) * 1000 + us, out);
+        }
+        Wall::Infinity => out.extend_from_slice(b"infinity"),
+        Wall::MinusInfinity => out.extend_from_slice(b"-infinity"),
+    }
+    Ok(())
+}
+
+/// `12:34:56.789012`.
+pub(super) fn write_iso_micros(us: i64, out: &mut Vec<u8>) -> Encoded {
+    if !(0..=DAY_US).contains(&us) {
+        return Err(no_micro_time(us));
+    }
+    write_clock_us(us, out);
+    Ok(())
+}
+
 /// Appends `yyyy-mm-dd`; true if the year is one before Christ, which the caller has to add.
 #[inline]
 fn write_date(days: i64, out: &mut Vec<u8>) -> bool {
@@ -274,6 +316,24 @@ fn write_month_and_day(month: i64, day: i64, out: &mut Vec<u8>) {
     two(month, out);
     out.push(b'-');
     two(day, out);
+}
+
+/// `hh:mm:ss`, and as many digits behind it as are needed: none, three or six.
+#[inline]
+fn write_clock_us(us: i64, out: &mut Vec<u8>) {
+    match us % 1000 {
+        0 => write_clock(us / 1000, out),
+        rest => {
+            write_clock_with_ms(us / 1000, out);
+            digits_behind(rest, out);
+        }
+    }
+}
+
+/// The three digits of microseconds behind a millisecond.
+fn digits_behind(us: i64, out: &mut Vec<u8>) {
+    out.push(b'0' + (us / 100) as u8);
+    two(us % 100, out);
 }
 
 /// `hh:mm:ss`, and `.mmm` where it is not zero.

@@ -5,17 +5,17 @@ use super::*;
 use data::{SchemaBuilder, Type, Value, Width};
 use proptest::prelude::*;
 
-fn settings(change: impl FnOnce(&mut DatabaseSettings)) -> Arc<ValueSettings> {
+pub(super) fn settings(change: impl FnOnce(&mut DatabaseSettings)) -> Arc<ValueSettings> {
     let mut settings = DatabaseSettings::new("postgresql://localhost/x", "owner");
     change(&mut settings);
     Arc::new(ValueSettings::new(&settings))
 }
 
-fn plain() -> Arc<ValueSettings> {
+pub(super) fn plain() -> Arc<ValueSettings> {
     settings(|_| {})
 }
 
-fn column(name: &str) -> ColumnType {
+pub(super) fn column(name: &str) -> ColumnType {
     let oid = match name {
         "bool" => 16,
         "bytea" => 17,
@@ -50,12 +50,12 @@ fn schema(kind: Type) -> Option<Arc<Schema>> {
     Some(Arc::new(Schema::new(kind)))
 }
 
-fn built(builder: SchemaBuilder) -> Option<Arc<Schema>> {
+pub(super) fn built(builder: SchemaBuilder) -> Option<Arc<Schema>> {
     Some(Arc::new(builder.build().unwrap()))
 }
 
 /// The text form of a value, or the SQLSTATE of its fault.
-fn form(
+pub(super) fn form(
     schema: Option<&Arc<Schema>>,
     value: &Value,
     to: &str,

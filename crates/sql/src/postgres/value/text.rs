@@ -330,7 +330,8 @@ fn uuid_of_text(text: &[u8]) -> Encoded<[u8; 16]> {
     if digits == 32 { Ok(uuid) } else { Err(bad()) }
 }
 
-/// `bit` and `bit varying`: the bits of bytes from the highest down, and 0 or 1.
+/// `bit` and `bit varying`: the bits of bytes from the highest down, and 0 or 1. Debezium's bits have
+/// the lowest first.
 pub(super) fn write_bits(value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
     match value {
         Val::Bytes(bytes) => {
@@ -338,6 +339,10 @@ pub(super) fn write_bits(value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
                 out.extend((0..8).rev().map(|n| b'0' + (byte >> n & 1)));
             }
         }
+        Val::Bits(bytes, length) => out.extend((0..length).rev().map(|n| {
+            let byte = bytes.get(n / 8).copied().unwrap_or_default();
+            b'0' + (byte >> (n % 8) & 1)
+        })),
         _ => out.push(b'0' + u8::from(super::number::boolean(&Target::Bits, value)?)),
     }
     Ok(())

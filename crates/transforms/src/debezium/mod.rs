@@ -1,0 +1,11 @@
+//! The transforms that Debezium ships, under the class names that existing configurations carry.
+//!
+//! Source: Debezium's public documentation, and what the classes of 3.6 do with records of our own
+//! (`debezium-*.jsonl` in the testdata of crate `golden`). Debezium's `Filter` and
+//! `ContentBasedRouter` run scripts and are not built: their entries say what to use instead.
+
+pub(crate) mod envelope;
+pub(crate) mod event_router;
+pub(crate) mod extract_new_record_state;
+#[cfg(test)]
+pub(crate) mod testing;
