@@ -179,12 +179,15 @@ pub(super) struct Schemas {
     by_bytes: HashMap<Box<[u8]>, Arc<Plan>>,
     by_schema: HashMap<Arc<Schema>, Arc<Plan>>,
     max: usize,
+    /// See [`read_schema`].
+    replace_null: bool,
 }
 
 impl Schemas {
     /// Keeps up to `max` texts; then it starts anew.
-    pub(super) fn new(max: usize) -> Schemas {
-        Schemas { by_bytes: HashMap::new(), by_schema: HashMap::new(), max: max.max(KNOWN_MAX) }
+    pub(super) fn new(max: usize, replace_null: bool) -> Schemas {
+        let max = max.max(KNOWN_MAX);
+        Schemas { by_bytes: HashMap::new(), by_schema: HashMap::new(), max, replace_null }
     }
 
     /// The schema of this text; `None` for the text `null`.
@@ -198,7 +201,7 @@ impl Schemas {
         if Scanner::new(text, 0).kind()? == Kind::Null {
             return Ok(None);
         }
-        let schema = read_schema(text)?;
+        let schema = read_schema(text, self.replace_null)?;
         if self.by_bytes.len() >= self.max {
             self.by_bytes.clear();
             self.by_schema.clear();

@@ -74,7 +74,7 @@ impl JsonConverter {
         };
         Ok(JsonConverter {
             fixed,
-            schemas: Schemas::new(options.schemas_cache_size),
+            schemas: Schemas::new(options.schemas_cache_size, options.replace_null_with_default),
             recent: Recent::default(),
             shape: Shape::default(),
             scratch: Scratch::default(),

@@ -120,7 +120,9 @@ impl Options {
             _ => 0,
         };
         let content = match parsed.value("schema.content") {
-            Value::String(text) if !text.is_empty() => fixed_schema(text)?,
+            Value::String(text) if !text.is_empty() => {
+                fixed_schema(text, flag("replace.null.with.default"))?
+            }
             _ => None,
         };
         Ok(Options {
@@ -133,7 +135,7 @@ impl Options {
     }
 }
 
-fn fixed_schema(text: &str) -> Result<Option<Arc<Schema>>> {
+fn fixed_schema(text: &str, replace_null: bool) -> Result<Option<Arc<Schema>>> {
     let hint = "schema.content takes a schema like {\"type\":\"string\",\"optional\":true}";
     let mut scan = Scanner::new(text.as_bytes(), 0);
     if let Err(fault) = scan.skip(0).and_then(|_| scan.end()) {
@@ -143,6 +145,6 @@ fn fixed_schema(text: &str) -> Result<Option<Arc<Schema>>> {
     if text == "null" {
         return Ok(None);
     }
-    let schema = read_schema(text.as_bytes());
+    let schema = read_schema(text.as_bytes(), replace_null);
     schema.map(Some).map_err(|fault| Error::config(fault.message().to_owned()).hint(hint))
 }

@@ -21,20 +21,34 @@ struct Node<'a> {
     text: &'a [u8],
 }
 
-/// Reads the schema that is the whole of `text`.
+/// How deep a schema lies, and what its default does with nulls in it.
+#[derive(Clone, Copy)]
+struct Place {
+    levels: usize,
+    replace_null: bool,
+}
+
+impl Place {
+    fn deeper(self) -> Place {
+        Place { levels: self.levels + 1, ..self }
+    }
+}
+
+/// Reads the schema that is the whole of `text`. `replace_null`: nulls in a default are read as the
+/// defaults of what they stand for.
 ///
 /// # Errors
 /// A text that is no schema, with Connect's message.
-pub(super) fn read_schema(text: &[u8]) -> Result<Arc<Schema>, Fault> {
+pub(super) fn read_schema(text: &[u8], replace_null: bool) -> Result<Arc<Schema>, Fault> {
     let mut scan = Scanner::new(text, 0);
     scan.blank();
     let kind = scan.kind()?;
-    build(Node { kind, text }, 0).map(|(schema, _)| schema)
+    build(Node { kind, text }, Place { levels: 0, replace_null }).map(|(schema, _)| schema)
 }
 
 /// The schema, and the `field` member beside it.
-fn build(node: Node<'_>, levels: usize) -> Result<(Arc<Schema>, Option<String>), Fault> {
-    if levels >= LEVELS_MAX {
+fn build(node: Node<'_>, place: Place) -> Result<(Arc<Schema>, Option<String>), Fault> {
+    if place.levels >= LEVELS_MAX {
         return Err(too_deep());
     }
     let members = members(node)?;
@@ -46,20 +60,20 @@ fn build(node: Node<'_>, levels: usize) -> Result<(Arc<Schema>, Option<String>),
     let mut builder = match Type::from_json_name(&kind_name) {
         Some(Type::Array) => match member("items") {
             Some(items) if items.kind != Kind::Null => {
-                SchemaBuilder::array(build(items, levels + 1)?.0)
+                SchemaBuilder::array(build(items, place.deeper())?.0)
             }
             _ => return Err(Fault::data("Array schema did not specify the element type")),
         },
         Some(Type::Map) => {
             let part = |name, missing: &'static str| match member(name) {
-                Some(part) if part.kind != Kind::Null => Ok(build(part, levels + 1)?.0),
+                Some(part) if part.kind != Kind::Null => Ok(build(part, place.deeper())?.0),
                 _ => Err(Fault::data(missing)),
             };
             let keys = part("keys", "Map schema did not specify the key type")?;
             let values = part("values", "Map schema did not specify the value type")?;
             SchemaBuilder::map(keys, values)
         }
-        Some(Type::Struct) => structure(member("fields"), levels)?,
+        Some(Type::Struct) => structure(member("fields"), place)?,
         Some(kind) => SchemaBuilder::new(kind),
         None => return Err(Fault::data(format!("Unknown schema type: {kind_name}"))),
     };
@@ -85,7 +99,7 @@ fn build(node: Node<'_>, levels: usize) -> Result<(Arc<Schema>, Option<String>),
     }
     let bare = Arc::new(finish(builder.clone())?);
     let schema = match member("default") {
-        Some(default) => match default_value(&bare, default, levels)? {
+        Some(default) => match default_value(&bare, default, place)? {
             Value::Null => bare,
             value => Arc::new(finish(builder.default(value))?),
         },
@@ -94,7 +108,7 @@ fn build(node: Node<'_>, levels: usize) -> Result<(Arc<Schema>, Option<String>),
     Ok((schema, text("field")))
 }
 
-fn structure(fields: Option<Node<'_>>, levels: usize) -> Result<SchemaBuilder, Fault> {
+fn structure(fields: Option<Node<'_>>, place: Place) -> Result<SchemaBuilder, Fault> {
     let Some(Node { kind: Kind::Array, text }) = fields else {
         return Err(Fault::data("Struct schema's \"fields\" argument is not an array."));
     };
@@ -110,7 +124,7 @@ fn structure(fields: Option<Node<'_>>, levels: usize) -> Result<SchemaBuilder, F
                 if !named {
                     return Err(unnamed());
                 }
-                build(field, levels + 1)?
+                build(field, place.deeper())?
             }
             _ => return Err(unnamed()),
         };
@@ -128,8 +142,8 @@ fn finish(builder: SchemaBuilder) -> Result<Schema, Fault> {
     builder.build().map_err(|error| Fault::builder(error.0))
 }
 
-fn default_value(schema: &Arc<Schema>, node: Node<'_>, levels: usize) -> Result<Value, Fault> {
-    let plan = Plan::new(schema, levels)?;
+fn default_value(schema: &Arc<Schema>, node: Node<'_>, place: Place) -> Result<Value, Fault> {
+    let plan = Plan::new(schema, place.levels)?;
     let mut rows = Rows::default();
     let base = rows.heap.put(node.text);
     let mut scratch = Scratch::default();
@@ -138,7 +152,7 @@ fn default_value(schema: &Arc<Schema>, node: Node<'_>, levels: usize) -> Result<
         base,
         rows: &mut rows,
         scratch: &mut scratch,
-        replace_null: false,
+        replace_null: place.replace_null,
         depth: 0,
     }
     .value(&plan)?;

@@ -4,6 +4,7 @@
 //! U+FFFD in their place.
 
 use crate::batch::decode_batch_with_nulls;
+use crate::string::decode_utf8;
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
 use config::ConfigDef;
 use data::{Batch, Cell, Rows, Schema, Span, Type, values};
@@ -30,7 +31,9 @@ impl SimpleHeaderConverter {
             rows.push(Some(&self.text), Cell::Text(place));
             return;
         }
-        match values::parse_string(&String::from_utf8_lossy(bytes)) {
+        let mut text = String::new();
+        decode_utf8(bytes, &mut |c| text.push(c));
+        match values::parse_string(&text) {
             Some((schema, value)) => {
                 let cell = rows.put_value(schema.as_deref(), &value);
                 rows.push(schema.as_ref(), cell);

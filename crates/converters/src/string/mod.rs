@@ -5,6 +5,7 @@
 //! for bytes, which have no text form and are refused.
 
 mod encoding;
+mod tables;
 
 use crate::batch::decode_batch_with_nulls;
 use crate::kind::converter_def;
@@ -12,6 +13,7 @@ use api::{Converter, ConverterPlugin, EncodeError, Encoded, Error, Result, Side}
 use config::{ConfigDef, ConfigKey, Importance, Props, Width, java_trim};
 use data::java_text::{write_date, write_decimal, write_double, write_float};
 use data::{Batch, Cell, Logical, Rows, Schema, SchemaBuilder, Span, Type};
+pub(crate) use encoding::decode_utf8;
 use encoding::{Encoding, NAMES};
 use std::sync::{Arc, LazyLock};
 

@@ -10,6 +10,9 @@ use crate::schema::{DATE, DECIMAL, Schema, TIME, TIMESTAMP, Type};
 use crate::value::Value;
 use std::sync::Arc;
 
+/// The midnight of 1 January of year 1, in the Julian calendar, as milliseconds.
+const YEAR_1: i64 = -62_135_769_600_000;
+
 type Result<T> = std::result::Result<T, SchemaError>;
 
 /// The value as one of `to`; `from` is the schema it has now.
@@ -182,17 +185,23 @@ fn to_time(from: Option<&Arc<Schema>>, value: Value) -> Result<Value> {
         match name(from) {
             _ if from.is_none() => return Ok(value),
             Some(TIME) => return Ok(value),
+            // Connect's calendar keeps the era, and so finds no time in the days before year 1.
+            Some(TIMESTAMP) if ms < YEAR_1 => return Err(no_time()),
             Some(TIMESTAMP) => return Ok(Value::Instant(ms.rem_euclid(DAY_MS))),
             _ => {}
         }
     }
     let ms = i64::from(as_long(from, &value)? as i32);
     if !(0..=DAY_MS).contains(&ms) {
-        return Err(SchemaError::data(
-            "Time values must use number of milliseconds greater than 0 and less than 86400000",
-        ));
+        return Err(no_time());
     }
     Ok(Value::Instant(ms))
+}
+
+fn no_time() -> SchemaError {
+    SchemaError::data(
+        "Time values must use number of milliseconds greater than 0 and less than 86400000",
+    )
 }
 
 fn to_timestamp(from: Option<&Arc<Schema>>, value: Value) -> Result<Value> {
