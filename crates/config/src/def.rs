@@ -123,6 +123,9 @@ impl ConfigKey {
     /// The value of an entry: `None` is an absent key, `Some(None)` an explicit null.
     fn read(&self, entry: Option<Option<&str>>) -> (Value, Vec<String>) {
         let mut errors = Vec::new();
+        // Connect stumbles over a null pattern; it is as good as none.
+        let is_pattern = self.validator.as_ref().is_some_and(Validator::is_regex);
+        let entry = entry.filter(|given| given.is_some() || !is_pattern || !self.is_required());
         let text = match entry {
             Some(given) => given,
             None => match &self.default {

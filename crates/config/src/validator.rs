@@ -167,6 +167,15 @@ impl Validator {
         }
     }
 
+    /// Whether the value must be a regular expression.
+    pub(crate) fn is_regex(&self) -> bool {
+        match self {
+            Validator::Regex => true,
+            Validator::All(inner) => inner.iter().any(Validator::is_regex),
+            _ => false,
+        }
+    }
+
     /// Checks the value of `key`.
     ///
     /// # Errors

@@ -241,7 +241,7 @@ fn date_pattern(dice: &mut Dice) -> &'static str {
         "YYYY-'W'ww",
         "k:K",
         "z",
-        "XXX",
+        "\u{58}XX",
     ])
 }
 
