@@ -97,6 +97,11 @@ impl TransactionalProducer {
         done.map_err(|e| self.error(&e, "abort the transaction"))
     }
 
+    /// See [`Producer::in_flight`].
+    pub fn in_flight(&self) -> usize {
+        self.producer.in_flight()
+    }
+
     /// See [`Producer::waker`].
     pub fn waker(&self) -> Waker {
         self.producer.waker()

@@ -87,6 +87,14 @@ impl Output {
         }
     }
 
+    /// Records sent whose outcome was not taken yet.
+    pub(crate) fn in_flight(&self) -> usize {
+        match self {
+            Output::Plain(producer) => producer.in_flight(),
+            Output::Transactional(transactions) => transactions.producer.in_flight(),
+        }
+    }
+
     /// Ends a wait in [`Output::poll`] from another thread.
     pub(crate) fn waker(&self) -> kafka::Waker {
         match self {

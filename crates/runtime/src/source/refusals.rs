@@ -4,7 +4,7 @@ use super::acknowledged::RecordId;
 use super::output::Output;
 use super::work::Work;
 use crate::sink::kafka_error;
-use api::{Error, Result, SourceMap, Tolerance};
+use api::{Error, ErrorKind, Result, SourceMap, Tolerance};
 use data::{Batch, Reject, Stage};
 use std::sync::Arc;
 
@@ -87,32 +87,37 @@ impl Work {
         }
     }
 
-    /// The client gives a record up for good reasons only: retries have no end.
+    /// A record that the client gave up: for its own sake, since retries have no end.
     pub(super) fn undelivered(&mut self, id: usize, error: kafka::Error) -> Result<()> {
-        if error.kind() == kafka::ErrorKind::TooLarge
-            && self.settings.tolerance == Tolerance::All
-            && !self.settings.is_transactional()
-        {
+        use kafka::ErrorKind as K;
+        if !matches!(error.kind(), K::TooLarge | K::Other) {
+            return Err(self.send_error("of a record", error));
+        }
+        if self.settings.tolerance == Tolerance::All && !self.settings.is_transactional() {
             tracing::warn!("a record was refused by the broker and left out: {error}");
             self.status.count(|counters| counters.records_reported += 1);
             self.state.acked.done(RecordId::from_number(id));
             return Ok(());
         }
-        if error.kind() == kafka::ErrorKind::TooLarge {
-            return Err(Error::data(format!("a record was refused by the broker: {error}")).hint(
-                "raise the topic's max.message.bytes, or set errors.tolerance=all to go on",
-            ));
-        }
-        Err(self.send_error("of a record", error))
+        let hint = if error.kind() == K::TooLarge {
+            "raise the topic's max.message.bytes, or set errors.tolerance=all to go on without such \
+             records"
+        } else {
+            "is the topic compacted, and the record without a key? Correct that, or set \
+             errors.tolerance=all to go on without such records"
+        };
+        Err(Error::data(format!("a record was refused by the broker: {error}")).hint(hint))
     }
+}
 
-    pub(super) fn ended(&self, fatal: kafka::Error) -> Error {
-        if fatal.kind() == kafka::ErrorKind::Fenced {
-            return Error::config(format!(
-                "another process has taken over this task's transactions: {fatal}"
-            ))
-            .hint("two workers run this connector with the same group.id: stop one of them");
-        }
-        Error::retriable(fatal.to_string())
+/// A task that is fenced stops for good: taking the transactions back would fence the other in turn.
+pub(super) fn fenced(error: Error) -> Error {
+    if error.kind != ErrorKind::Fenced {
+        return error;
     }
+    Error::config(format!(
+        "another process has taken over this task's transactions: {}",
+        error.message
+    ))
+    .hint("two workers run this connector with the same group.id: stop one of them")
 }

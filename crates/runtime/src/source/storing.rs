@@ -58,7 +58,7 @@ impl Work {
 
     pub(super) fn drain(&mut self, output: &mut Output) -> Result<()> {
         let mut deadline = None;
-        while self.state.acked.in_flight() > 0 {
+        while output.in_flight() > 0 {
             if self.stopped() {
                 let deadline =
                     *deadline.get_or_insert(Instant::now() + self.settings.shutdown_timeout);
@@ -138,10 +138,10 @@ impl Work {
     /// One last attempt to get everything into Kafka and stored; what cannot be is given again.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<()> {
         let deadline = Instant::now() + self.settings.shutdown_timeout;
-        while self.state.acked.in_flight() > 0 && Instant::now() < deadline {
+        while output.in_flight() > 0 && Instant::now() < deadline {
             self.serve(output, Duration::from_millis(20))?;
         }
-        let drained = self.state.acked.in_flight() == 0;
+        let drained = output.in_flight() == 0;
         match output {
             Output::Plain(_) => self.store(),
             Output::Transactional(transactions) => {

@@ -10,12 +10,12 @@ use super::encode::Encoder;
 use super::letters::Letters;
 use super::offsets::OffsetStore;
 use super::output::{OFFSET_ID, Output};
-use super::refusals::PRODUCER;
+use super::refusals::{PRODUCER, fenced};
 use super::settings::SourceTaskSettings;
 use super::topics::Topics;
 use crate::chain::Step;
 use crate::errors::{Backoff, Breaker};
-use crate::sink::StopSignal;
+use crate::sink::{StopSignal, kafka_error};
 use crate::status::{Retrying, State, StatusCell};
 use api::{
     Error, ErrorKind, PollLimits, Polled, Result, SourceBatch, SourceMap, SourceTask, StoredOffsets,
@@ -109,7 +109,7 @@ impl Work {
                     self.state.storable.clear();
                 }
                 Err(error) if error.kind == ErrorKind::Cancelled => return Ok(()),
-                other => return other,
+                other => return other.map_err(fenced),
             }
             if self.stopped() {
                 return Ok(());
@@ -175,18 +175,19 @@ impl Work {
         self.breaker(rows, rejects.len())?;
         for reject in rejects {
             let row = reject.row as usize;
-            self.send_rows(output, &records, submitted, sent_up_to..row)?;
+            self.send_rows(output, &records, &partition, submitted, sent_up_to..row)?;
             sent_up_to = row + 1;
             self.refuse(output, &records, &partition, reject)?;
             self.state.acked.done(submitted.id(row));
         }
-        self.send_rows(output, &records, submitted, sent_up_to..rows)
+        self.send_rows(output, &records, &partition, submitted, sent_up_to..rows)
     }
 
     fn send_rows(
         &mut self,
         output: &mut Output,
         records: &Batch,
+        partition: &Arc<SourceMap>,
         submitted: Submitted,
         range: std::ops::Range<usize>,
     ) -> Result<()> {
@@ -197,7 +198,7 @@ impl Work {
                 continue;
             }
             self.topics.ensure(records.topic(row))?;
-            self.send(output, records, row, submitted.id(row))?;
+            self.send(output, records, partition, row, submitted.id(row))?;
         }
         Ok(())
     }
@@ -206,6 +207,7 @@ impl Work {
         &mut self,
         output: &mut Output,
         records: &Batch,
+        partition: &Arc<SourceMap>,
         row: usize,
         id: RecordId,
     ) -> Result<()> {
@@ -223,8 +225,7 @@ impl Work {
                 Err(error) if error.kind() == kafka::ErrorKind::TooLarge => {
                     let text = error.to_string();
                     let reject = Reject::data(row, Stage::KafkaProduce, PRODUCER, text);
-                    let none = Arc::new(SourceMap::new());
-                    self.refuse(output, records, &none, reject)?;
+                    self.refuse(output, records, partition, reject)?;
                     self.state.acked.done(id);
                     return Ok(());
                 }
@@ -252,7 +253,7 @@ impl Work {
             self.status.count(|counters| counters.records_stored += stored);
         }
         if let Some(fatal) = output.fatal_error() {
-            return Err(self.ended(fatal));
+            return Err(kafka_error(fatal));
         }
         Ok(())
     }

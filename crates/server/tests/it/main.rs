@@ -15,6 +15,7 @@ mod positions;
 mod quickstart;
 mod reports;
 mod security;
+mod sources;
 mod tables;
 mod topics;
 mod transforms;
