@@ -2,7 +2,7 @@
 
 use crate::state::Target;
 use config::Props;
-use runtime::StatusCell;
+use runtime::{Direction, StatusCell};
 use std::collections::BTreeMap;
 
 /// A task as readers see it.
@@ -18,6 +18,8 @@ pub struct TaskView {
 pub struct ConnectorView {
     /// As the user wrote it, references to secrets included.
     pub config: Props,
+    /// Which way its records go.
+    pub direction: Direction,
     pub target: Target,
     pub failure: Option<String>,
     pub tasks: Vec<TaskView>,

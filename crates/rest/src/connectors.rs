@@ -39,7 +39,8 @@ pub(crate) async fn get(
     let tasks: Vec<Value> =
         (0..view.tasks.len()).map(|task| json!({ "connector": name, "task": task })).collect();
     let config = config_json(&view.config);
-    Ok(Json(json!({ "name": name, "config": config, "tasks": tasks, "type": "sink" })))
+    let direction = view.direction.name();
+    Ok(Json(json!({ "name": name, "config": config, "tasks": tasks, "type": direction })))
 }
 
 pub(crate) async fn config(

@@ -20,7 +20,8 @@ pub(crate) fn body(name: &str, view: &ConnectorView, worker_id: &str, version: &
     let statuses = view.tasks.iter().map(|task| task.status.get());
     let tasks: Vec<Value> =
         (0..).zip(statuses).map(|(id, status)| task(id, &status, worker_id, version)).collect();
-    json!({ "name": name, "connector": connector, "tasks": tasks, "type": "sink" })
+    let direction = view.direction.name();
+    json!({ "name": name, "connector": connector, "tasks": tasks, "type": direction })
 }
 
 fn task(id: u32, status: &TaskStatus, worker_id: &str, version: &str) -> Value {
@@ -73,6 +74,7 @@ mod tests {
     #[test]
     fn a_failed_connector_shows_why_and_a_stopped_one_has_no_tasks() {
         let mut view = ConnectorView {
+            direction: runtime::Direction::Sink,
             config: Props::new(),
             target: Target::Started,
             failure: Some("no".to_owned()),

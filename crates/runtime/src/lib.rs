@@ -27,4 +27,4 @@ pub use sink::{
     spawn_sink_task,
 };
 pub use status::{Counters, Retrying, State, StatusCell, TaskStatus};
-pub use worker::{SELF_ASSIGN, TaskHandle, Validated, Worker};
+pub use worker::{Direction, SELF_ASSIGN, TaskHandle, Validated, Worker};

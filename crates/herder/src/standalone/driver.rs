@@ -209,6 +209,7 @@ impl Driver {
             };
             let view = ConnectorView {
                 config: connector.config.clone(),
+                direction: self.worker.direction(&connector.config),
                 target: connector.target,
                 failure: connector.failure.clone(),
                 tasks: (0..).zip(&connector.tasks).map(task).collect(),

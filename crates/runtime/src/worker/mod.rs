@@ -26,6 +26,25 @@ use std::time::Duration;
 /// a consumer group. For one worker alone, on brokers without group support.
 pub const SELF_ASSIGN: &str = "copycat.assign.partitions";
 
+/// Which way the records of a connector go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Into Kafka.
+    Source,
+    /// Out of Kafka.
+    Sink,
+}
+
+impl Direction {
+    /// As REST answers say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Source => "source",
+            Direction::Sink => "sink",
+        }
+    }
+}
+
 /// The worker: its settings and its plugins.
 pub struct Worker {
     props: Props,
@@ -102,6 +121,14 @@ impl Worker {
             if let Some(id) = admin.cluster_id(ASK_TIMEOUT) {
                 return Some(id);
             }
+        }
+    }
+
+    /// Which way a connector's records go; a class that does not exist is taken for a sink.
+    pub fn direction(&self, raw: &Props) -> Direction {
+        match self.connector(raw) {
+            Ok(Connector::Source(_)) => Direction::Source,
+            _ => Direction::Sink,
         }
     }
 

@@ -251,6 +251,7 @@ fn a_stopped_worker_goes_on_where_it_was() {
     let mut worker = route.worker(&[]).start();
     route.write(0..1000);
     route.wait_for_last(1000);
+    assert_eq!(crate::harness::status(&worker, &route.topic)["type"], "source");
     assert!(worker.terminate().success());
     let stored = std::fs::read_to_string(route.offsets()).expect("the offset file");
     let length = std::fs::metadata(route.file()).expect("the file").len();
