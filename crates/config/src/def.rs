@@ -3,7 +3,7 @@
 //! Invariants: keys keep their order of definition; a redefinition replaces the key in its place;
 //! the messages of a validation are Kafka's, in Kafka's order (parse or missing, then validator).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{ConfigError, ConfigErrors};
 use crate::props::Props;
@@ -297,6 +297,27 @@ impl ConfigDef {
         self.keys.iter().map(read).collect()
     }
 
+    /// The same properties, where items that a list must not repeat stand once. Kafka reports repeats
+    /// when it validates a configuration, and passes over them when a plugin reads its own.
+    #[must_use]
+    pub fn without_repeats(&self, props: &Props) -> Props {
+        let mut props = props.clone();
+        for key in &self.keys {
+            let refuses = key.validator.as_ref().is_some_and(Validator::refuses_repeats);
+            let text = props.get(&key.name).filter(|_| refuses && key.kind == Type::List);
+            if let Some(Ok(Value::List(items))) = text.map(|text| Value::parse(key.kind, text)) {
+                let mut seen = BTreeSet::new();
+                let once: Vec<_> = items.iter().filter(|item| seen.insert(*item)).collect();
+                // An item without text needs a comma to be one.
+                if once.len() < items.len() && once.iter().any(|item| !item.is_empty()) {
+                    let once: Vec<&str> = once.into_iter().map(String::as_str).collect();
+                    props.insert(&key.name, once.join(","));
+                }
+            }
+        }
+        props
+    }
+
     /// The typed value of every key.
     pub fn parse(&self, props: &Props) -> Parsed {
         let mut parsed = Parsed::default();
@@ -321,6 +342,25 @@ mod tests {
             ..ConfigKey::new("tasks.max", Type::Int)
         });
         def
+    }
+
+    #[test]
+    fn repeated_items_are_reported_unless_they_are_taken_out_before() {
+        let mut def = ConfigDef::new();
+        def.define(ConfigKey {
+            validator: Some(Validator::List { empty: false, null: false }),
+            ..ConfigKey::new("fields", Type::List)
+        });
+        for (text, once) in [("a, b,a", "a,b"), ("a,,,b", "a,,b"), ("a,b", "a,b"), (",", ",")] {
+            let props: Props = [("fields", text)].into_iter().collect();
+            let errors = def.validate(&props).remove(0).errors;
+            let expected = match text {
+                "a,b" => Vec::new(),
+                _ => vec!["Configuration 'fields' values must not be duplicated.".to_owned()],
+            };
+            assert_eq!(errors, expected, "{text}");
+            assert_eq!(def.without_repeats(&props).get("fields"), Some(once));
+        }
     }
 
     #[test]

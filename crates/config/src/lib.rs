@@ -72,4 +72,13 @@ pub trait Config: Sized {
     /// # Errors
     /// Every wrong or missing value at once, with Kafka's texts.
     fn parse(props: &Props) -> Result<Self, ConfigErrors>;
+
+    /// The same where items that a list must not repeat count once, as Kafka's plugins read their own
+    /// settings: transforms and predicates.
+    ///
+    /// # Errors
+    /// As [`Config::parse`].
+    fn parse_plugin(props: &Props) -> Result<Self, ConfigErrors> {
+        Self::parse(&Self::def().without_repeats(props))
+    }
 }

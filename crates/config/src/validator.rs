@@ -176,6 +176,16 @@ impl Validator {
         }
     }
 
+    /// Whether a list must not repeat items.
+    pub(crate) fn refuses_repeats(&self) -> bool {
+        match self {
+            Validator::List { .. } => true,
+            Validator::OrNull(inner) => inner.refuses_repeats(),
+            Validator::All(inner) => inner.iter().any(Validator::refuses_repeats),
+            _ => false,
+        }
+    }
+
     /// Checks the value of `key`.
     ///
     /// # Errors

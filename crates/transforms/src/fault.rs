@@ -29,14 +29,11 @@ impl Fault {
     }
 
     /// A key of a map that is no text, where fields are looked up by name.
-    pub(crate) fn not_text(key: Cell) -> Fault {
+    pub(crate) fn not_text(class: &str) -> Fault {
         Fault {
             exception: "java.lang.ClassCastException",
-            message: format!(
-                "Only maps with text keys have fields, found a key of class {}",
-                java_class(None, key)
-            )
-            .into(),
+            message: format!("Only maps with text keys have fields, found a key of class {class}")
+                .into(),
         }
     }
 

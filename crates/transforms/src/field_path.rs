@@ -127,7 +127,8 @@ impl Resolved {
         let mut cell = Cell::Struct(fields);
         let last = self.places.len().saturating_sub(1);
         for (step, (index, schema)) in self.places.iter().enumerate() {
-            let inner = rows.fields(cell).get(*index).copied().unwrap_or(Cell::Null);
+            let Cell::Struct(fields) = cell else { return Cell::Null };
+            let inner = rows.cells(fields).get(*index).copied().unwrap_or(Cell::Null);
             cell = match inner {
                 Cell::Null => with_default(rows, Some(schema), inner, replace || step < last),
                 _ => inner,

@@ -4,6 +4,7 @@
 //! the result is that place, and nothing is copied.
 
 use crate::fault::Fault;
+use crate::layout_cache::Key;
 use crate::part::with_default;
 use data::{Cell, Rows, Schema, SchemaBuilder, Span};
 use std::sync::Arc;
@@ -13,8 +14,8 @@ pub(crate) struct KeptFields {
     schema: Arc<Schema>,
     places: Vec<u32>,
     together: bool,
-    /// Place in the new struct and schema of the fields that have a default.
-    defaulted: Vec<(usize, Arc<Schema>)>,
+    /// Places in the new struct of the fields that have a default.
+    defaulted: Vec<usize>,
 }
 
 impl KeptFields {
@@ -29,7 +30,7 @@ impl KeptFields {
         for (place, field) in (0..).zip(old.fields()) {
             let Some(name) = name(&field.name) else { continue };
             if field.schema.default().is_some() {
-                defaulted.push((places.len(), field.schema.clone()));
+                defaulted.push(places.len());
             }
             places.push(place);
             builder = builder.field(name, field.schema.clone());
@@ -45,33 +46,44 @@ impl KeptFields {
     }
 
     /// The struct of the fields that stay; a null gives way to its default if `replace`.
+    ///
+    /// # Errors
+    /// A null that stays where a value is required.
     pub(crate) fn take(
         &self,
         rows: &mut Rows,
         fields: Span,
         replace: bool,
         scratch: &mut Vec<Cell>,
-    ) -> Cell {
+    ) -> Result<Cell, Fault> {
         let cells = rows.cells(fields);
         let of = |place: &u32| cells.get(*place as usize).copied().unwrap_or(Cell::Null);
-        let lacks = |(at, _): &(usize, Arc<Schema>)| {
-            self.places.get(*at).is_some_and(|place| of(place).is_null())
-        };
-        let fill = replace && self.defaulted.iter().any(lacks);
-        if self.together && !fill {
+        let is_null = |at: &usize| self.places.get(*at).is_some_and(|place| of(place).is_null());
+        let nulls = self.defaulted.iter().any(is_null);
+        if self.together && !nulls {
             let start = self.places.first().copied().unwrap_or_default();
-            return Cell::Struct(fields.slice(start, self.places.len() as u32));
+            return Ok(Cell::Struct(fields.slice(start, self.places.len() as u32)));
         }
         scratch.clear();
         scratch.extend(self.places.iter().map(of));
-        if fill {
-            for (at, schema) in &self.defaulted {
-                if let Some(cell) = scratch.get_mut(*at) {
-                    *cell = with_default(rows, Some(schema), *cell, true);
-                }
+        if nulls {
+            self.fill(rows, replace, scratch)?;
+        }
+        Ok(Cell::Struct(rows.alloc_from(scratch)))
+    }
+
+    fn fill(&self, rows: &mut Rows, replace: bool, scratch: &mut [Cell]) -> Result<(), Fault> {
+        for at in &self.defaulted {
+            let (Some(cell), Some(field)) = (scratch.get_mut(*at), self.schema.fields().get(*at))
+            else {
+                continue;
+            };
+            *cell = with_default(rows, Some(&field.schema), *cell, replace);
+            if cell.is_null() && !field.schema.is_optional() {
+                return Err(Fault::null_for_required(&field.name, &field.schema));
             }
         }
-        Cell::Struct(rows.alloc_from(scratch))
+        Ok(())
     }
 }
 
@@ -84,7 +96,7 @@ pub(crate) struct KeptMembers {
 
 impl KeptMembers {
     /// The members that `keep` says yes to by their keys; it gives the number of a new name or none.
-    pub(crate) fn new(keys: &[Box<str>], keep: impl Fn(&str) -> Option<Option<u32>>) -> Self {
+    pub(crate) fn new(keys: &[Key], keep: impl Fn(&Key) -> Option<Option<u32>>) -> Self {
         let kept = (0..).zip(keys).filter_map(|(place, key)| Some((place, keep(key)?)));
         let members: Vec<(u32, Option<u32>)> = kept.collect();
         let places: Vec<u32> = members.iter().map(|(place, _)| *place).collect();

@@ -1,10 +1,10 @@
 //! What a transform worked out for the members of a map without schema, kept for the next map of the
 //! same keys in the same order: JSON of one producer mostly has one.
 //!
-//! Invariants: a result is only given for a map with exactly those keys, all of them text; at most
-//! [`LAYOUTS_MAX`] are kept, the least recently used goes.
+//! Invariants: a result is only given for a map with exactly those keys; at most [`LAYOUTS_MAX`] are
+//! kept, the least recently used goes.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, java_class};
 use data::{Cell, Rows, Span};
 
 /// Layouts kept at a time.
@@ -25,12 +25,12 @@ impl<T> LayoutCache<T> {
     /// What `make` gives for the map's keys, or gave for a map of the same keys.
     ///
     /// # Errors
-    /// What `make` refuses, and a key that is no text.
+    /// What `make` refuses.
     pub(crate) fn get(
         &mut self,
         rows: &Rows,
         map: Span,
-        make: impl FnOnce(&[Box<str>]) -> Result<T, Fault>,
+        make: impl FnOnce(&[Key]) -> Result<T, Fault>,
     ) -> Result<&T, Fault> {
         let cells = rows.cells(map);
         let place = self.entries.iter().position(|(keys, _)| keys.are_of(rows, cells));
@@ -42,8 +42,8 @@ impl<T> LayoutCache<T> {
                 }
             }
             None => {
-                let keys = Keys::new(rows, cells)?;
-                let result = make(&keys.names)?;
+                let keys = Keys::new(rows, cells);
+                let result = make(&keys.keys)?;
                 self.entries.truncate(LAYOUTS_MAX - 1);
                 self.entries.insert(0, (keys, result));
             }
@@ -55,30 +55,50 @@ impl<T> LayoutCache<T> {
     }
 }
 
+/// A key of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Key {
+    Text(Box<str>),
+    /// One that names no field, and its class.
+    Other(&'static str),
+}
+
+impl Key {
+    /// The name of a field.
+    ///
+    /// # Errors
+    /// A key that is no text.
+    pub(crate) fn name(&self) -> Result<&str, Fault> {
+        match self {
+            Key::Text(name) => Ok(name),
+            Key::Other(class) => Err(Fault::not_text(class)),
+        }
+    }
+}
+
 /// The keys of a map in order.
 struct Keys {
-    names: Vec<Box<str>>,
+    keys: Vec<Key>,
 }
 
 impl Keys {
-    fn new(rows: &Rows, cells: &[Cell]) -> Result<Keys, Fault> {
-        let name = |pair: &[Cell]| match pair {
-            [Cell::Text(span), _] => Ok(rows.text(*span).into()),
-            [other, _] => Err(Fault::not_text(*other)),
-            _ => Err(Fault::data("a key without a value")),
+    fn new(rows: &Rows, cells: &[Cell]) -> Keys {
+        let key = |pair: &[Cell]| match pair.first() {
+            Some(Cell::Text(span)) => Key::Text(rows.text(*span).into()),
+            other => Key::Other(java_class(None, other.copied().unwrap_or(Cell::Null))),
         };
-        Ok(Keys { names: cells.chunks_exact(2).map(name).collect::<Result<_, _>>()? })
+        Keys { keys: cells.chunks_exact(2).map(key).collect() }
     }
 
     fn are_of(&self, rows: &Rows, cells: &[Cell]) -> bool {
-        let same = |(name, pair): (&Box<str>, &[Cell])| match pair {
-            [Cell::Text(span), _] => {
+        let same = |(key, pair): (&Key, &[Cell])| match (key, pair.first()) {
+            (Key::Text(name), Some(Cell::Text(span))) => {
                 span.len as usize == name.len() && same_bytes(rows.bytes(*span), name.as_bytes())
             }
-            _ => false,
+            (Key::Other(_), Some(Cell::Text(_))) | (Key::Text(_), _) => false,
+            (Key::Other(_), _) => true,
         };
-        cells.len() == self.names.len() * 2
-            && self.names.iter().zip(cells.chunks_exact(2)).all(same)
+        cells.len() == self.keys.len() * 2 && self.keys.iter().zip(cells.chunks_exact(2)).all(same)
     }
 }
 
@@ -121,7 +141,8 @@ mod tests {
                 let map = map(&mut rows, names);
                 let seen = cache.get(&rows, map, |keys| {
                     made += 1;
-                    Ok(keys.join("+"))
+                    let names: Vec<&str> = keys.iter().map(|key| key.name().unwrap()).collect();
+                    Ok(names.join("+"))
                 });
                 assert_eq!(*seen.unwrap(), names.join("+"), "{round}");
             }
@@ -148,10 +169,25 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_no_text_is_refused() {
+    fn keys_that_are_no_text_name_no_field() {
         let mut rows = Rows::default();
-        let map = rows.alloc_from(&[Cell::int(1), Cell::Null]);
-        let refused = LayoutCache::default().get(&rows, map, |_| Ok(())).unwrap_err();
+        let text = Cell::Text(rows.heap.put(b"a"));
+        let [map, other] = [Cell::int(1), Cell::Bool(true)]
+            .map(|key| rows.alloc_from(&[text, Cell::Null, key, Cell::Null]));
+        let mut cache = LayoutCache::default();
+        let mut made = 0;
+        for map in [map, other] {
+            let seen = cache.get(&rows, map, |keys| {
+                made += 1;
+                Ok(keys.iter().map(|key| key.name().is_ok()).collect::<Vec<_>>())
+            });
+            assert_eq!(*seen.unwrap(), [true, false]);
+        }
+        assert_eq!(made, 1);
+        let mut cache = LayoutCache::<()>::default();
+        let refused =
+            cache.get(&rows, map, |keys| keys.iter().try_for_each(|key| key.name().map(|_| ())));
+        let refused = refused.unwrap_err();
         assert_eq!(refused.exception, "java.lang.ClassCastException");
         assert!(refused.message.ends_with("java.lang.Long"));
     }

@@ -9,17 +9,24 @@ mod cast;
 mod copied;
 pub mod date_pattern;
 mod debezium;
+mod drop_headers;
 mod extract_field;
 mod fault;
 mod field_path;
 mod filter;
+mod flatten;
+mod has_header_key;
+mod header_from;
 mod hoist_field;
 mod insert_field;
+mod insert_header;
 mod kept;
 mod layout_cache;
 mod mask_field;
 mod part;
 mod plugin;
+mod record_is_tombstone;
+mod regex_router;
 mod replace_field;
 mod schema_cache;
 mod set_schema_metadata;
@@ -28,21 +35,30 @@ mod shape;
 mod testing;
 mod timestamp_converter;
 mod timestamp_router;
+mod topic_name_matches;
+mod value_to_key;
 
 use api::{PredicatePlugin, TransformPlugin};
 
 static TRANSFORMS: &[&TransformPlugin] = &[
     &cast::KEY,
     &cast::VALUE,
+    &drop_headers::PLUGIN,
     &extract_field::KEY,
     &extract_field::VALUE,
     &filter::PLUGIN,
+    &flatten::KEY,
+    &flatten::VALUE,
+    &header_from::KEY,
+    &header_from::VALUE,
     &hoist_field::KEY,
     &hoist_field::VALUE,
     &insert_field::KEY,
     &insert_field::VALUE,
+    &insert_header::PLUGIN,
     &mask_field::KEY,
     &mask_field::VALUE,
+    &regex_router::PLUGIN,
     &replace_field::KEY,
     &replace_field::VALUE,
     &set_schema_metadata::KEY,
@@ -52,9 +68,11 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &timestamp_router::PLUGIN,
     &debezium::event_router::PLUGIN,
     &debezium::extract_new_record_state::PLUGIN,
+    &value_to_key::PLUGIN,
 ];
 
-static PREDICATES: &[&PredicatePlugin] = &[];
+static PREDICATES: &[&PredicatePlugin] =
+    &[&has_header_key::PLUGIN, &record_is_tombstone::PLUGIN, &topic_name_matches::PLUGIN];
 
 /// All transforms.
 pub fn transforms() -> &'static [&'static TransformPlugin] {

@@ -10,7 +10,7 @@ use data::{Batch, Cell, Mask, Schema, SchemaBuilder};
 
 use crate::fault::Fault;
 use crate::kept::{KeptFields, KeptMembers};
-use crate::layout_cache::LayoutCache;
+use crate::layout_cache::{Key, LayoutCache};
 use crate::part::{Part, rewrite};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
@@ -112,9 +112,13 @@ impl Rules {
         KeptFields::new(builder, schema, |name| self.name(name).map(|(name, _)| name))
     }
 
-    fn of_map(&self, keys: &[Box<str>]) -> Result<KeptMembers, Fault> {
-        self.check_clash(keys.iter().map(|key| &**key))?;
-        Ok(KeptMembers::new(keys, |key| self.name(key).map(|(_, number)| number)))
+    fn of_map(&self, keys: &[Key]) -> Result<KeptMembers, Fault> {
+        let names = keys.iter().map(Key::name).collect::<Result<Vec<_>, _>>()?;
+        self.check_clash(names.into_iter())?;
+        Ok(KeptMembers::new(keys, |key| {
+            let (_, number) = self.name(key.name().ok()?)?;
+            Some(number)
+        }))
     }
 }
 
@@ -134,7 +138,7 @@ impl ReplaceField {
         part: Part,
         props: &Props,
     ) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = ReplaceFieldConfig::parse(props)?;
+        let config = ReplaceFieldConfig::parse_plugin(props)?;
         let renames =
             Renames::parse(&config.renames).map_err(|fault| ConfigErrors::one("renames", fault))?;
         Ok(Box::new(ReplaceField {
@@ -174,7 +178,7 @@ impl Transform for ReplaceField {
             };
             let span = struct_only(PURPOSE, schema, row.cell)?;
             let kept = fields.get(schema, |schema| rules.of_struct(schema))?;
-            roots.push(Some(kept.schema()), kept.take(rows, span, *replace, scratch));
+            roots.push(Some(kept.schema()), kept.take(rows, span, *replace, scratch)?);
             Ok(())
         });
     }
