@@ -53,6 +53,12 @@ pub trait Converter: Send {
     /// already get a null row too. Text and bytes that need no change stay spans of the raw bytes.
     fn decode(&mut self, side: Side, batch: &mut Batch);
 
+    /// Whether there are bytes that it cannot read. Headers that nobody looks at are decoded only by
+    /// converters that might refuse them.
+    fn refuses(&self) -> bool {
+        true
+    }
+
     /// Bytes that the next records probably begin with and that say nothing new, as a schema before
     /// each payload does. Records that begin with exactly these bytes may then be kept without them
     /// ([`data::RawBatch::value_parts`]). Stays the same `Arc` as long as it is any good.

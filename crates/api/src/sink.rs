@@ -114,6 +114,12 @@ pub trait SinkTask: Send {
     /// Otherwise what was accepted has been flushed, or is dropped here.
     fn close(&mut self, partitions: &[TopicPartition], lost: bool, context: &mut dyn SinkContext);
 
+    /// Whether it looks at headers as data ([`Batch::headers`]), which are decoded for those who do;
+    /// without, they may be in the raw batch alone.
+    fn uses_headers(&self) -> bool {
+        false
+    }
+
     /// Whether the destination keeps the positions, and what the group is told is a mirror of them.
     /// Without, the group's offsets are all there is.
     fn keeps_positions(&self) -> bool {

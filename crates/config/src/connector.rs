@@ -93,8 +93,8 @@ pub struct ConnectorConfig {
         display = "Value converter version")]
     pub value_converter_plugin_version: Option<String>,
 
-    /// Converter of record headers. Accepted for compatibility, without effect: headers are passed
-    /// on as bytes.
+    /// Converter of record headers; the worker's if not set. Headers that no transform looks at are
+    /// passed on as they are, unless this converter cannot read them.
     #[config(key = "header.converter", class, order = 10, width = short,
         display = "Header converter class")]
     pub header_converter: Option<String>,

@@ -129,8 +129,8 @@ pub struct WorkerConfig {
     #[config(key = "value.converter", class, importance = high)]
     pub value_converter: String,
 
-    /// Converter of record headers. Accepted for compatibility, without effect: headers are passed on
-    /// as bytes.
+    /// Converter of record headers, for connectors that name none. Headers that no transform looks at
+    /// are passed on as they are, unless this converter cannot read them.
     #[config(
         key = "header.converter",
         class,

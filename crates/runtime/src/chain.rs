@@ -1,4 +1,7 @@
-//! The way of a batch between Kafka and the task: key converter, value converter, transforms.
+//! The way of a batch between Kafka and the task: converters of key, value and headers, transforms.
+//!
+//! Headers are decoded only where a step or the task looks at them, or where their converter might
+//! refuse one; else they stay in the raw batch.
 //!
 //! Invariant: a row that was dropped or rejected by a step is not shown to the steps behind it.
 
@@ -41,10 +44,31 @@ impl Step {
 pub struct Chain {
     pub key: Box<dyn Converter>,
     pub value: Box<dyn Converter>,
+    pub header: Box<dyn Converter>,
     pub steps: Vec<Step>,
+    headers_used: bool,
 }
 
 impl Chain {
+    pub fn new(
+        key: Box<dyn Converter>,
+        value: Box<dyn Converter>,
+        header: Box<dyn Converter>,
+        steps: Vec<Step>,
+    ) -> Chain {
+        let of_predicate = |step: &Step| {
+            step.condition.as_ref().is_some_and(|condition| condition.predicate.uses_headers())
+        };
+        let headers_used =
+            steps.iter().any(|step| step.transform.uses_headers() || of_predicate(step));
+        Chain { key, value, header, steps, headers_used }
+    }
+
+    /// Headers are decoded from now on: the task looks at them.
+    pub(crate) fn use_headers(&mut self) {
+        self.headers_used = true;
+    }
+
     /// Decodes a fetched batch and runs the transforms over it.
     pub fn run(&mut self, raw: RawBatch) -> Batch {
         let mut batch = self.decode(raw);
@@ -63,6 +87,9 @@ impl Chain {
         if !batch.is_empty() {
             self.key.decode(Side::Key, &mut batch);
             self.value.decode(Side::Value, &mut batch);
+            if self.headers_used || (batch.raw.has_headers() && self.header.refuses()) {
+                self.header.decode(Side::Header, &mut batch);
+            }
         }
         batch
     }
@@ -80,4 +107,139 @@ fn selection(predicate: &mut dyn Predicate, negate: bool, batch: &Batch) -> Mask
         others.kill(row);
     }
     others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::{EncodeError, Encoded};
+    use data::{RawBatchBuilder, Reject, Rows, Stage, TimestampType, TopicPartition};
+
+    /// Reads nothing; refuses headers if it may.
+    struct Stub {
+        refuses: bool,
+    }
+
+    impl Converter for Stub {
+        fn class(&self) -> &'static str {
+            "Stub"
+        }
+
+        fn refuses(&self) -> bool {
+            self.refuses
+        }
+
+        fn decode(&mut self, side: Side, batch: &mut Batch) {
+            if side == Side::Header {
+                batch.headers.begin(batch.len());
+                if self.refuses {
+                    let text = "no".to_owned();
+                    batch.reject(Reject::data(0, Stage::HeaderConverter, "Stub", text));
+                }
+            }
+        }
+
+        fn encode(&mut self, _: &Rows, _: &mut Encoded) -> Vec<EncodeError> {
+            Vec::new()
+        }
+    }
+
+    /// Drops what it is applied to.
+    struct Drop {
+        headers: bool,
+    }
+
+    impl Transform for Drop {
+        fn class(&self) -> &'static str {
+            "Drop"
+        }
+
+        fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
+            for row in (0..batch.len()).filter(|row| selected.is_alive(*row)) {
+                batch.alive.kill(row);
+            }
+        }
+
+        fn uses_headers(&self) -> bool {
+            self.headers
+        }
+    }
+
+    /// The first row.
+    struct First {
+        headers: bool,
+    }
+
+    impl Predicate for First {
+        fn class(&self) -> &'static str {
+            "First"
+        }
+
+        fn select(&mut self, batch: &Batch, mask: &mut Mask) {
+            (1..batch.len()).for_each(|row| mask.kill(row));
+        }
+
+        fn uses_headers(&self) -> bool {
+            self.headers
+        }
+    }
+
+    fn raw(headers: bool) -> RawBatch {
+        let mut builder = RawBatchBuilder::new(TopicPartition::new("t", 0));
+        for offset in 0..3 {
+            if headers {
+                builder.header("h", Some(b"x"));
+            }
+            builder.push(offset, 0, TimestampType::None, None, Some(b"v"));
+        }
+        builder.finish(3)
+    }
+
+    fn chain(refuses: bool, steps: Vec<Step>) -> Chain {
+        let quiet = || Box::new(Stub { refuses: false });
+        Chain::new(quiet(), quiet(), Box::new(Stub { refuses }), steps)
+    }
+
+    fn drop_first(of_transform: bool, of_predicate: bool, negate: bool) -> Step {
+        let predicate = Box::new(First { headers: of_predicate });
+        Step {
+            alias: "d".to_owned(),
+            transform: Box::new(Drop { headers: of_transform }),
+            condition: Some(Condition { alias: "p".to_owned(), predicate, negate }),
+        }
+    }
+
+    fn alive(batch: &Batch) -> Vec<usize> {
+        (0..batch.len()).filter(|row| batch.alive.is_alive(*row)).collect()
+    }
+
+    #[test]
+    fn a_condition_chooses_rows_or_the_others() {
+        for (negate, left) in [(false, vec![1, 2]), (true, vec![0])] {
+            let mut chain = chain(false, vec![drop_first(false, false, negate)]);
+            assert_eq!(alive(&chain.run(raw(false))), left);
+        }
+    }
+
+    #[test]
+    fn headers_are_decoded_where_somebody_looks_at_them() {
+        for (of_transform, of_predicate) in [(false, false), (true, false), (false, true)] {
+            let mut chain = chain(false, vec![drop_first(of_transform, of_predicate, false)]);
+            let decoded = chain.run(raw(true)).headers.is_decoded();
+            assert_eq!(decoded, of_transform || of_predicate);
+        }
+        let mut of_task = chain(false, Vec::new());
+        assert!(!of_task.run(raw(true)).headers.is_decoded());
+        of_task.use_headers();
+        assert!(of_task.run(raw(false)).headers.is_decoded());
+    }
+
+    #[test]
+    fn a_converter_that_may_refuse_headers_is_asked() {
+        let mut chain = chain(true, Vec::new());
+        assert_eq!(alive(&chain.run(raw(false))), [0, 1, 2], "there are none");
+        let batch = chain.run(raw(true));
+        assert_eq!(alive(&batch), [1, 2]);
+        assert_eq!(batch.rejects[0].stage, Stage::HeaderConverter);
+    }
 }

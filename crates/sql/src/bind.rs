@@ -4,12 +4,13 @@
 //! which rows of which batch go through its plan. In steady state a row costs a look at its form
 //! and one entry in a list.
 
+mod place;
+
+use crate::config::PkMode;
 use crate::database::DbResult;
 use crate::envelope::{Events, Happened};
 use crate::evolve::Sample;
 use crate::group::{Group, delete_asked, key_lacks, push_key_of, writes_of};
-use crate::naming::Piece;
-use crate::path::text_at;
 use crate::plan::{Catalog, Planned, Planner, Target};
 use crate::reduce::Reducer;
 use crate::settings::SinkSettings;
@@ -19,6 +20,7 @@ use crate::unavailable::{has_placeholder, unavailable};
 use crate::write::{RejectRow, RowRef, TableWrite, WriteMode, WritePlan};
 use data::{Batch, Reject, Rows, Stage};
 use foldhash::HashMap;
+use place::Origins;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,11 +68,16 @@ pub(crate) struct Bound {
 pub(crate) struct Binder {
     pub planner: Planner,
     reducer: Reducer,
+    origins: Origins,
 }
 
 impl Binder {
     pub(crate) fn new(settings: Arc<SinkSettings>) -> Binder {
-        Binder { planner: Planner::new(settings), reducer: Reducer::default() }
+        Binder {
+            planner: Planner::new(settings),
+            reducer: Reducer::default(),
+            origins: Origins::new(),
+        }
     }
 
     /// Binds the parts of a transaction.
@@ -92,10 +99,11 @@ impl Binder {
             settings: &settings,
             planner: &mut self.planner,
             reducer: &mut self.reducer,
+            origins: (settings.config.pk_mode == PkMode::Kafka).then_some(&mut self.origins),
             catalog,
             given,
             ordered,
-            keys: settings.config.pk_mode == crate::config::PkMode::RecordKey,
+            keys: settings.config.pk_mode == PkMode::RecordKey,
             partial: settings.config.change_events != crate::config::ChangeEvents::Off,
             groups: Vec::new(),
             by_plan: HashMap::default(),
@@ -119,6 +127,8 @@ struct Pass<'a> {
     settings: &'a SinkSettings,
     planner: &'a mut Planner,
     reducer: &'a mut Reducer,
+    /// Where records are told apart by where they come from.
+    origins: Option<&'a mut Origins>,
     catalog: &'a mut dyn Catalog,
     given: Given<'a>,
     /// Operations on one key depend on each other.
@@ -141,7 +151,7 @@ struct Segment<'a> {
     rows: Range<usize>,
     /// The schemas of keys and values.
     run: (SchemaId, SchemaId),
-    /// `None`: the table depends on the record.
+    /// `None`: the table depends on the record, or its topic does.
     place: Option<u32>,
 }
 
@@ -163,7 +173,10 @@ impl<'a> Pass<'a> {
         let Some(batch) = self.given.batches.get(part.batch as usize) else { return Ok(()) };
         let events = self.given.events.get(part.batch as usize).and_then(Option::as_ref);
         let range = part.rows.start as usize..part.rows.end as usize;
-        let place = self.fixed_place(batch)?;
+        let place = match batch.is_routed() {
+            true => None,
+            false => self.fixed_place(batch, batch.raw.topic())?,
+        };
         let table = place.and_then(|place| self.planner.place_table(place)).cloned();
         let from = batch.rejects.partition_point(|r| r.row < part.rows.start);
         let known = batch.rejects.iter().skip(from).take_while(|r| r.row < part.rows.end);
@@ -188,22 +201,10 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// The place of a topic whose table depends on nothing else.
-    fn fixed_place(&mut self, batch: &Batch) -> DbResult<Option<u32>> {
-        let topic = &batch.tp().topic;
-        let rules = &self.settings.rules;
-        let rendered = match rules.mapped(topic) {
-            Some(name) => name.to_owned(),
-            None if !rules.format.is_constant() => return Ok(None),
-            None => rules.render(topic, |_| Ok(String::new())).map_err(config)?,
-        };
-        let name = rules.table(&rendered).map_err(config)?;
-        Ok(Some(self.planner.place(topic, name)))
-    }
-
     fn segment(&mut self, segment: &Segment<'_>) -> DbResult<()> {
         let batch = segment.batch;
         let mut current: Option<Current> = None;
+        let mut routed = None;
         for row in segment.rows.clone() {
             if !batch.alive.is_alive(row) {
                 continue;
@@ -214,7 +215,8 @@ impl<'a> Pass<'a> {
                 self.out.rejects.push(bad.clone());
                 continue;
             }
-            let Some(place) = self.place_of(segment, row)? else { continue };
+            let fixed = self.routed_place(segment, row, &mut routed)?;
+            let Some(place) = self.place_of(segment, row, fixed)? else { continue };
             let shapes = &mut self.planner.shapes;
             let key = match self.keys {
                 true => shapes.of(0, &batch.keys, segment.run.0, batch.keys.root(row)),
@@ -224,37 +226,43 @@ impl<'a> Pass<'a> {
             let same =
                 current.as_ref().is_some_and(|c| (c.place, c.key, c.value) == (place, key, value));
             if !same {
-                self.close(batch, current.take());
+                self.close(current.take());
                 current = Some(self.open(place, key, value, Sample { batch, row })?);
             }
             if let Some(current) = &mut current {
                 self.row(segment, row, current);
             }
         }
-        self.close(batch, current);
+        self.close(current);
         Ok(())
     }
 
     /// The place of a row; `None`: it has none, and what is to be said of it is said.
-    fn place_of(&mut self, segment: &Segment<'_>, row: usize) -> DbResult<Option<u32>> {
+    fn place_of(
+        &mut self,
+        segment: &Segment<'_>,
+        row: usize,
+        fixed: Option<u32>,
+    ) -> DbResult<Option<u32>> {
         let batch = segment.batch;
+        let topic = batch.topic(row);
         let happened = segment.events.map_or(Happened::Row, |events| events.happened(row));
         let truncates = happened == Happened::Truncate;
         if happened == Happened::Message {
-            self.skip("change events that are messages", batch);
+            self.skip("change events that are messages", topic);
             return Ok(None);
         }
         if truncates && !self.settings.config.truncate_enabled {
-            self.skip("change events that empty a table", batch);
+            self.skip("change events that empty a table", topic);
             return Ok(None);
         }
-        let place = match segment.place {
+        let place = match fixed {
             Some(place) => place,
             None => match self.table_of(segment, row) {
-                Ok(name) => self.planner.place(&batch.tp().topic, name),
+                Ok(name) => self.planner.place(topic, name),
                 // The event before it said what it says, and named its table.
                 Err(_) if batch.values.root(row).is_null() && self.settings.tables_of_events() => {
-                    self.skip("records without a value, which name no table", batch);
+                    self.skip("records without a value, which name no table", topic);
                     return Ok(None);
                 }
                 Err(text) => {
@@ -264,16 +272,16 @@ impl<'a> Pass<'a> {
             },
         };
         if truncates {
-            self.truncate(batch, place)?;
+            self.truncate(topic, place)?;
             return Ok(None);
         }
         Ok(Some(place))
     }
 
     /// Empties a table: what the transaction has done to it so far does not matter any more.
-    fn truncate(&mut self, batch: &Batch, place: u32) -> DbResult<()> {
+    fn truncate(&mut self, topic: &str, place: u32) -> DbResult<()> {
         let Some(table) = self.planner.existing(place, self.catalog)? else {
-            self.skip("change events that empty a table that does not exist", batch);
+            self.skip("change events that empty a table that does not exist", topic);
             return Ok(());
         };
         for group in self.groups.iter_mut().filter(|g| g.plan.table.name == table.name) {
@@ -287,8 +295,8 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    fn skip(&mut self, what: &str, batch: &Batch) {
-        let what = format!("{what}, topic {}", batch.tp().topic);
+    fn skip(&mut self, what: &str, topic: &str) {
+        let what = format!("{what}, topic {topic}");
         *self.skipped.entry(what.into()).or_default() += 1;
     }
 
@@ -341,9 +349,9 @@ impl<'a> Pass<'a> {
     }
 
     /// Counts what the rows of a form left out.
-    fn close(&mut self, batch: &Batch, current: Option<Current>) {
+    fn close(&mut self, current: Option<Current>) {
         let Some(current) = current else { return };
-        let topic = &batch.tp().topic;
+        let topic = self.planner.place_topic(current.place).unwrap_or_default();
         match &current.planned {
             Planned::Write(target) if current.rows > 0 => {
                 for name in &target.ignored {
@@ -411,29 +419,6 @@ impl<'a> Pass<'a> {
         let reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
         self.out.rejects.push(RejectRow { batch, reject, table });
     }
-
-    fn table_of(&self, segment: &Segment<'_>, row: usize) -> Result<TableName, String> {
-        let (rules, batch) = (&self.settings.rules, segment.batch);
-        let (keys, values) = (&batch.keys, &batch.values);
-        let (schema, root) = match segment.events {
-            Some(events) => events.whole(row),
-            None => (values.schema(row), values.root(row)),
-        };
-        let rendered = rules.render(&batch.tp().topic, |piece| match piece {
-            Piece::Key(path) => text_at(keys, keys.schema(row).map(|s| &**s), keys.root(row), path),
-            Piece::Value(path) => text_at(values, schema.map(|s| &**s), root, path),
-            Piece::Header(name) => {
-                let value = batch.raw.header(row, name).flatten();
-                value
-                    .and_then(|bytes| std::str::from_utf8(bytes).ok())
-                    .map(str::to_owned)
-                    .ok_or_else(|| format!("the record has no header {name} of text"))
-            }
-            Piece::Text(_) | Piece::Topic | Piece::TopicPart(_) => Ok(String::new()),
-        });
-        let rendered = rendered.map_err(|e| format!("the table's name needs more: {e}"))?;
-        rules.table(&rendered)
-    }
 }
 
 /// The runs of a row set within a range of rows.
@@ -448,8 +433,4 @@ fn runs<'a>(
         let run_range = run.range();
         (run_range.start.max(start)..run_range.end.min(end), run.schema.as_ref())
     })
-}
-
-fn config(text: String) -> crate::database::DbError {
-    crate::database::DbError::new(crate::database::DbErrorKind::Config, text)
 }

@@ -352,3 +352,54 @@ fn a_column_that_someone_adds_for_a_member_is_found_before_long() {
     bind(&mut binder, &mut memory, &batch).unwrap();
     assert_eq!(memory.reads, reads, "nothing is missing any more");
 }
+
+#[test]
+fn records_that_transforms_send_elsewhere_go_to_the_tables_of_their_topics() {
+    let (mut binder, mut memory) = (binder(&[]), Memory::with("t", &["a"]));
+    memory.add("u", &["a"]);
+    let mut batch = objects(&[&[("a", 1)], &[("a", 2)], &[("a", 3)], &[("a", 4)]]);
+    batch.set_topic(1, "u");
+    batch.set_topic(3, "u");
+    let bound = bind(&mut binder, &mut memory, &batch).unwrap();
+    let rows_of = |name: &str| -> Vec<u32> {
+        let of_table = bound.writes.iter().filter(|w| w.plan.table.name.name == name);
+        of_table.flat_map(|w| w.rows.iter().map(|row| row.row)).collect()
+    };
+    assert_eq!((rows_of("t"), rows_of("u")), (vec![0, 2], vec![1, 3]));
+    assert_eq!(bound.rows, 4);
+    // A topic without a table is told as one whose records come from it.
+    batch.set_topic(0, "none");
+    let error = bind(&mut binder, &mut memory, &batch).unwrap_err();
+    assert!(error.message.contains("none"), "{error:?}");
+}
+
+#[test]
+fn coordinates_are_the_new_topic_with_the_old_partition_and_offset() {
+    let kafka = [("pk.mode", "kafka"), ("auto.evolve", "true"), ("insert.mode", "upsert")];
+    let mut binder = binder(&kafka);
+    let columns = ["__connect_topic", "__connect_partition", "__connect_offset", "a"];
+    let mut memory = Memory::with("u", &columns);
+    memory.tables.get_mut("u").unwrap().unique_keys = vec![vec![0, 1, 2]];
+    let mut batch = objects(&[&[("a", 1)], &[("a", 2)]]);
+    batch.set_topic(0, "u");
+    batch.set_topic(1, "u");
+    batch.set_partition(1, Some(9));
+    let bound = bind(&mut binder, &mut memory, &batch).unwrap();
+    let [write] = bound.writes.as_slice() else { panic!("{bound:?}") };
+    let [Cell::Text(topic), Cell::Int(0, _), Cell::Int(0, _), _, Cell::Int(0, _), Cell::Int(1, _)] =
+        write.extras.as_slice()
+    else {
+        panic!("{:?}", write.extras)
+    };
+    assert_eq!(write.extra_rows.text(*topic), "u");
+    // Records of another topic would get the same keys.
+    let mut raw = RawBatchBuilder::new(TopicPartition::new("v", 0));
+    raw.push(0, 0, TimestampType::CreateTime, None, Some(b"x"));
+    let mut other = Batch::new(Arc::new(raw.finish(1)));
+    other.keys.push(None, Cell::Null);
+    other.values = objects(&[&[("a", 1)]]).values;
+    other.set_topic(0, "u");
+    let error = bind(&mut binder, &mut memory, &other).unwrap_err();
+    assert_eq!(error.kind, DbErrorKind::Config);
+    assert!(error.message.contains("topics t and v to u"), "{error:?}");
+}

@@ -1,5 +1,6 @@
 //! The rows of one plan while a transaction is bound, and how groups become writes.
 
+use crate::header::header_text;
 use crate::key::push_key;
 use crate::reduce::{GroupForm, Reducer};
 use crate::wanted::Extra;
@@ -17,8 +18,8 @@ pub(crate) struct Group {
     forms: Vec<Extra>,
     extras: Vec<Cell>,
     extra_rows: Rows,
-    /// The topic's text, kept while the batch is the same.
-    topic: Option<(u32, Cell)>,
+    /// The topic's text, kept while the topic is the same.
+    topic: Option<(Arc<str>, Cell)>,
 }
 
 impl Group {
@@ -33,23 +34,22 @@ impl Group {
         let row = place.row as usize;
         for form in &self.forms {
             let cell = match form {
-                Extra::Topic => match self.topic {
-                    Some((known, cell)) if known == place.batch => cell,
+                Extra::Topic => match &self.topic {
+                    Some((known, cell)) if Arc::ptr_eq(known, batch.topic(row)) => *cell,
                     _ => {
-                        let topic = self.extra_rows.heap.put(batch.tp().topic.as_bytes());
-                        self.topic = Some((place.batch, Cell::Text(topic)));
-                        Cell::Text(topic)
+                        let topic = batch.topic(row);
+                        let cell = Cell::Text(self.extra_rows.heap.put(topic.as_bytes()));
+                        self.topic = Some((topic.clone(), cell));
+                        cell
                     }
                 },
                 Extra::Partition => Cell::Int(i64::from(batch.tp().partition), Width::W32),
                 Extra::Offset => {
                     batch.raw.records().get(row).map_or(Cell::Null, |r| Cell::int(r.offset))
                 }
-                Extra::Header(name) => match batch.raw.header(row, name).flatten() {
-                    Some(bytes) if std::str::from_utf8(bytes).is_ok() => {
-                        Cell::Text(self.extra_rows.heap.put(bytes))
-                    }
-                    _ => Cell::Null,
+                Extra::Header(name) => match header_text(batch, row, name) {
+                    Some(text) => Cell::Text(self.extra_rows.heap.put(text.as_bytes())),
+                    None => Cell::Null,
                 },
             };
             self.extras.push(cell);

@@ -19,6 +19,7 @@ mod epoch;
 mod evolve;
 pub mod foreign;
 mod group;
+mod header;
 mod key;
 pub mod naming;
 mod outcome;

@@ -203,6 +203,10 @@ impl Planner {
         self.places.get(place as usize).map(|(_, name)| name)
     }
 
+    pub(crate) fn place_topic(&self, place: u32) -> Option<&str> {
+        self.places.get(place as usize).map(|(topic, _)| &**topic)
+    }
+
     /// The table of a place, where it exists.
     ///
     /// # Errors

@@ -32,6 +32,10 @@ impl Converter for ByteArrayConverter {
         CLASS
     }
 
+    fn refuses(&self) -> bool {
+        false
+    }
+
     fn decode(&mut self, side: Side, batch: &mut Batch) {
         decode_batch_with_nulls(side, batch, |record, rows| {
             let cell = record.map_or(Cell::Null, |(_, span)| Cell::Bytes(span));

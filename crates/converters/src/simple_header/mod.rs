@@ -56,6 +56,10 @@ impl Converter for SimpleHeaderConverter {
         CLASS
     }
 
+    fn refuses(&self) -> bool {
+        false
+    }
+
     fn decode(&mut self, side: Side, batch: &mut Batch) {
         decode_batch_with_nulls(side, batch, |record, rows| {
             match record {

@@ -67,6 +67,10 @@ impl Converter for StringConverter {
         CLASS
     }
 
+    fn refuses(&self) -> bool {
+        false
+    }
+
     fn decode(&mut self, side: Side, batch: &mut Batch) {
         let encoding = self.encoding;
         decode_batch_with_nulls(side, batch, |record, rows| {

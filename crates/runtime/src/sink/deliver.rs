@@ -55,7 +55,7 @@ struct Progress {
 impl Deliver {
     pub(crate) fn new(
         mut task: Box<dyn SinkTask>,
-        chain: Chain,
+        mut chain: Chain,
         context: Context,
         shared: Arc<Shared>,
         starts: Starts,
@@ -74,6 +74,9 @@ impl Deliver {
             outbox: dead_letters.is_some(),
         };
         shared.set_mirrors(task.keeps_positions());
+        if task.uses_headers() {
+            chain.use_headers();
+        }
         let asked = shared.clone();
         task.set_cancel(Arc::new(move || asked.is_cancelled()));
         Deliver { task, chain, context, shared, starts, dead_letters, state }

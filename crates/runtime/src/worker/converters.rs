@@ -6,8 +6,12 @@ use config::connector::UnknownKeys;
 use config::unknown::{UnknownKey, unknown_keys};
 use config::{ConfigDef, ConfigError, Props};
 
-/// The converters of records. Headers stay bytes here, so that any class may be named for them.
-const SIDES: [&str; 2] = ["key.converter", "value.converter"];
+/// The converters of records.
+const SIDES: [&str; 3] = ["key.converter", "value.converter", HEADER_CONVERTER];
+pub(super) const HEADER_CONVERTER: &str = "header.converter";
+/// What reads headers where neither the connector nor the worker says.
+pub(super) const DEFAULT_HEADER_CONVERTER: &str =
+    "org.apache.kafka.connect.storage.SimpleHeaderConverter";
 /// Keys that every converter has below its prefix, beside those of its definition.
 const OF_ALL: [&str; 2] = ["plugin.version", "converter.type"];
 
@@ -19,7 +23,6 @@ impl Worker {
                 self.check_converter(side, class, &self.props, UnknownKeys::Warn, found);
             }
         }
-        self.check_header_keys(&self.props, UnknownKeys::Warn, found);
     }
 
     /// The connector's converters. One without a class is the worker's, which was checked before.
@@ -44,7 +47,6 @@ impl Worker {
                 ));
             }
         }
-        self.check_header_keys(props, policy, found);
     }
 
     fn check_converter(
@@ -72,14 +74,6 @@ impl Worker {
                 }
                 found.unknown(keys_below(&prefix, props, &def), policy);
             }
-        }
-    }
-
-    fn check_header_keys(&self, props: &Props, policy: UnknownKeys, found: &mut Findings) {
-        let plugin = props.get("header.converter").and_then(self.plugins.converter);
-        if let Some(plugin) = plugin {
-            let def = (plugin.config_def)();
-            found.unknown(keys_below("header.converter.", props, &def), policy);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Makes a running task, a sink's here, from configurations: the worker's, the connector's, the task's.
 
+use super::converters::{DEFAULT_HEADER_CONVERTER, HEADER_CONVERTER};
 use super::{SELF_ASSIGN, TaskHandle, Worker, config_error};
 use crate::chain::Chain;
 use crate::errors::ErrorLog;
@@ -69,8 +70,9 @@ impl Worker {
         let settings = self.task_settings(name, task, &props, &config)?;
         let key = self.converter("key.converter", Side::Key, &props)?;
         let value = self.converter("value.converter", Side::Value, &props)?;
+        let header = self.converter(HEADER_CONVERTER, Side::Header, &props)?;
         let steps = self.plugins.steps(&props).map_err(config_error)?;
-        let chain = Chain { key, value, steps };
+        let chain = Chain::new(key, value, header, steps);
         let (connector_name, group_id) = (name.to_owned(), settings.group.clone());
         let tolerance = tolerance(config.common.errors_tolerance);
         let make: TaskMaker = Box::new(move |cluster_id| {
@@ -195,7 +197,9 @@ impl Worker {
         side: Side,
         connector: &Props,
     ) -> Result<Box<dyn Converter>, Error> {
-        let source = if connector.contains(key) { connector } else { &self.props };
+        let default: Props = [(HEADER_CONVERTER, DEFAULT_HEADER_CONVERTER)].into_iter().collect();
+        let sources = [connector, &self.props, &default];
+        let source = sources.into_iter().find(|props| props.contains(key)).unwrap_or(connector);
         self.plugins.make_converter(key, side, source)
     }
 }

@@ -115,11 +115,12 @@ fn chain() -> Chain {
         (converters::find(class).unwrap().make)(&settings, side).unwrap()
     };
     let plain: Props = [("schemas.enable", "false")].iter().copied().collect();
-    Chain {
-        key: make("ByteArrayConverter", Side::Key, Props::new()),
-        value: make("JsonConverter", Side::Value, plain),
-        steps: Vec::new(),
-    }
+    Chain::new(
+        make("ByteArrayConverter", Side::Key, Props::new()),
+        make("JsonConverter", Side::Value, plain),
+        make("SimpleHeaderConverter", Side::Header, Props::new()),
+        Vec::new(),
+    )
 }
 
 fn stop(handle: &SinkTaskHandle) {

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::config::DatabaseSettings;
     use crate::table::TableName;
-    use data::{SchemaBuilder, Value};
+    use data::{SchemaBuilder, Value, Width};
     use std::sync::Arc;
 
     fn column(name: &str, schema: SchemaBuilder, nullable: bool) -> NewColumn {
@@ -127,7 +127,7 @@ mod tests {
 
     fn table() -> NewTable {
         let text = SchemaBuilder::new(Type::String).default(Value::Text("it's".to_owned()));
-        let day = SchemaBuilder::date().default(Value::int(0));
+        let day = SchemaBuilder::date().default(Value::Instant(0));
         NewTable {
             name: TableName { schema: None, name: "a.b".to_owned() },
             columns: vec![
@@ -175,7 +175,7 @@ mod tests {
             is_view: false,
         };
         let bare = column("n", SchemaBuilder::new(Type::Int8), false);
-        let with = column("n", SchemaBuilder::new(Type::Int8).default(Value::int(1)), false);
+        let with = column("n", SchemaBuilder::new(Type::Int8).default(Value::Int(1, Width::W8)), false);
         let sql = |c: &NewColumn| add_column(TypeDialect::Own, &mut encoder(), &seen, c);
         assert_eq!(sql(&bare), "ALTER TABLE \"t\" ADD COLUMN \"n\" INTEGER");
         assert_eq!(sql(&with), "ALTER TABLE \"t\" ADD COLUMN \"n\" INTEGER NOT NULL DEFAULT 1");
