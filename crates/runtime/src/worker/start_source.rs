@@ -1,5 +1,6 @@
 //! Makes a running source task from configurations: the worker's, the connector's, the task's.
 
+use super::converters::HEADER_CONVERTER;
 use super::start::{RETRY_BACKOFF_MAX, tolerance};
 use super::{Worker, config_error};
 use crate::errors::ErrorLog;
@@ -8,7 +9,7 @@ use crate::source::{
     Delivered, SourceChain, SourceTaskHandle, SourceTaskSettings, spawn_source_task,
 };
 use crate::status::StatusCell;
-use api::{Converter, Error, ExactlyOnce, Side, SourceConnector, TaskContext};
+use api::{Error, ExactlyOnce, Side, SourceConnector, TaskContext};
 use config::source::{SourceConnectorConfig, topic_groups};
 use config::worker::ExactlyOnceSupport;
 use config::{Config, Props};
@@ -38,7 +39,7 @@ impl Worker {
             steps: self.plugins.steps(props).map_err(config_error)?,
             key: self.converter("key.converter", Side::Key, props)?,
             value: self.converter("value.converter", Side::Value, props)?,
-            header: self.header_converter(props)?,
+            header: self.converter(HEADER_CONVERTER, Side::Header, props)?,
         };
         let context = TaskContext {
             connector: name.to_owned(),
@@ -125,16 +126,6 @@ impl Worker {
                 ),
             )?,
         })
-    }
-
-    fn header_converter(&self, props: &Props) -> Result<Box<dyn Converter>, Error> {
-        const KEY: &str = "header.converter";
-        const DEFAULT: &str = "org.apache.kafka.connect.storage.SimpleHeaderConverter";
-        if props.contains(KEY) || self.props.contains(KEY) {
-            return self.converter(KEY, Side::Header, props);
-        }
-        let default: Props = [(KEY, DEFAULT)].into_iter().collect();
-        self.plugins.make_converter(KEY, Side::Header, &default)
     }
 
     /// Whether a task's records are to arrive exactly once: the worker offers it and the connector can.
