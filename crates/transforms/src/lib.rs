@@ -25,6 +25,8 @@ mod layout_cache;
 mod mask_field;
 mod part;
 mod plugin;
+#[cfg(test)]
+mod predicates_tests;
 mod record_is_tombstone;
 mod regex_router;
 mod replace_field;

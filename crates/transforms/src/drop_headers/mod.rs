@@ -6,6 +6,9 @@ use data::{Batch, Mask};
 
 use crate::part::chosen;
 
+#[cfg(test)]
+mod tests;
+
 const CLASS: &str = "org.apache.kafka.connect.transforms.DropHeaders";
 
 /// The settings.

@@ -14,6 +14,9 @@ use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_or_null, struct_or_null};
 
+#[cfg(test)]
+mod tests;
+
 const PURPOSE: &str = "field extraction";
 
 /// The settings.

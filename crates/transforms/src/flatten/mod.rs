@@ -15,6 +15,8 @@ use leaves::Leaves;
 
 mod leaves;
 mod members;
+#[cfg(test)]
+mod tests;
 
 const PURPOSE: &str = "flattening";
 

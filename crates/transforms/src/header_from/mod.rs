@@ -16,6 +16,9 @@ use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only, with_basics};
 
+#[cfg(test)]
+mod tests;
+
 config::config_enum! {
     /// What happens to the fields.
     enum Operation {

@@ -13,6 +13,9 @@ use crate::part::{Part, rewrite};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 
+#[cfg(test)]
+mod tests;
+
 /// The settings.
 #[derive(Clone, Debug, Config)]
 struct HoistFieldConfig {

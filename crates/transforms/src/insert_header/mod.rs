@@ -10,6 +10,9 @@ use std::sync::Arc;
 
 use crate::part::chosen;
 
+#[cfg(test)]
+mod tests;
+
 const CLASS: &str = "org.apache.kafka.connect.transforms.InsertHeader";
 
 /// The settings.

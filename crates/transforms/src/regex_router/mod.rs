@@ -12,6 +12,9 @@ use std::sync::Arc;
 use crate::fault::Fault;
 use crate::part::{chosen, refuse};
 
+#[cfg(test)]
+mod tests;
+
 const CLASS: &str = "org.apache.kafka.connect.transforms.RegexRouter";
 
 /// The settings.

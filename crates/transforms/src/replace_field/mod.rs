@@ -19,6 +19,9 @@ use renames::Renames;
 
 mod renames;
 
+#[cfg(test)]
+mod tests;
+
 const PURPOSE: &str = "field replacement";
 
 /// The settings.

@@ -15,6 +15,9 @@ use crate::part::{Part, Row, rewrite};
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only};
 
+#[cfg(test)]
+mod tests;
+
 const CLASS: &str = "org.apache.kafka.connect.transforms.ValueToKey";
 
 const PURPOSE: &str = "copying fields from value to key";
