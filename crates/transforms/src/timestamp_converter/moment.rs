@@ -164,7 +164,8 @@ impl Format {
         Ok(match self.target {
             Target::Text => self.write(rows, moment),
             Target::Unix => Cell::int(moment.to_unix(self.precision)),
-            Target::Date => Cell::Instant(moment.ms.div_euclid(DAY_MS).saturating_mul(DAY_MS)),
+            // At the very end of the range it overflows, as in Java.
+            Target::Date => Cell::Instant(moment.ms.div_euclid(DAY_MS).wrapping_mul(DAY_MS)),
             Target::Time => Cell::Instant(moment.ms.rem_euclid(DAY_MS)),
             Target::Timestamp => Cell::Instant(moment.ms),
         })
