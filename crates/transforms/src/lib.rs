@@ -5,7 +5,9 @@
 //! are `$Key` and `$Value` forms). They are looked up by the spellings Kafka Connect accepts: the full
 //! class name and the simple name.
 
+mod aiven;
 mod cast;
+mod confluent;
 mod copied;
 pub mod date_pattern;
 mod debezium;
@@ -15,11 +17,13 @@ mod fault;
 mod field_path;
 mod filter;
 mod flatten;
+mod found;
 mod has_header_key;
 mod header_from;
 mod hoist_field;
 mod insert_field;
 mod insert_header;
+mod jcustenborder;
 mod kept;
 mod layout_cache;
 mod mask_field;
@@ -30,6 +34,7 @@ mod predicates_tests;
 mod record_is_tombstone;
 mod regex_router;
 mod replace_field;
+mod routed;
 mod schema_cache;
 mod set_schema_metadata;
 mod shape;
@@ -68,9 +73,28 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &timestamp_converter::KEY,
     &timestamp_converter::VALUE,
     &timestamp_router::PLUGIN,
+    &value_to_key::PLUGIN,
+    &debezium::by_logical_table_router::PLUGIN,
     &debezium::event_router::PLUGIN,
     &debezium::extract_new_record_state::PLUGIN,
-    &value_to_key::PLUGIN,
+    &debezium::header_to_value::PLUGIN,
+    &debezium::scripted::FILTER,
+    &debezium::scripted::ROUTER,
+    &confluent::drop::KEY,
+    &confluent::drop::VALUE,
+    &confluent::extract_topic::KEY,
+    &confluent::extract_topic::VALUE,
+    &confluent::extract_topic::HEADER,
+    &confluent::message_timestamp_router::PLUGIN,
+    &confluent::tombstone_handler::PLUGIN,
+    &aiven::extract_timestamp::KEY,
+    &aiven::extract_timestamp::VALUE,
+    &aiven::extract_topic::KEY,
+    &aiven::extract_topic::VALUE,
+    &jcustenborder::change_case::KEY,
+    &jcustenborder::change_case::VALUE,
+    &jcustenborder::pattern_rename::KEY,
+    &jcustenborder::pattern_rename::VALUE,
 ];
 
 static PREDICATES: &[&PredicatePlugin] =

@@ -52,7 +52,9 @@ key_and_value!(
     CastConfig,
     Cast::make,
     "Casts fields, or the whole key or value, to a type, for example to make an integer of text or to \
-     narrow one."
+     narrow one.",
+    &["Cast$Key", "io.confluent.connect.transforms.Cast$Key"],
+    &["Cast$Value", "io.confluent.connect.transforms.Cast$Value"]
 );
 
 /// What a schema becomes.

@@ -51,7 +51,9 @@ key_and_value!(
     "ReplaceField",
     ReplaceFieldConfig,
     ReplaceField::make,
-    "Leaves fields of the key or value out, keeps only some, or renames them."
+    "Leaves fields of the key or value out, keeps only some, or renames them.",
+    &["ReplaceField$Key", "io.confluent.connect.transforms.ReplaceField$Key"],
+    &["ReplaceField$Value", "io.confluent.connect.transforms.ReplaceField$Value"]
 );
 
 /// Which fields stay, and under what name.
