@@ -83,7 +83,7 @@ impl TopicFrom {
                 let _ok = write!(out, "{value}");
             }
             Cell::Bool(value) if self.takes_numbers => {
-                out.push_str(if value { "true" } else { "false" })
+                out.push_str(if value { "true" } else { "false" });
             }
             other => {
                 let class = crate::fault::java_class(schema.map(|schema| &**schema), other);

@@ -71,11 +71,10 @@ impl Transform for PatternRename {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let PatternRename { renamer, regex, replacement } = self;
         renamer.apply(batch, selected, |name| {
-            let new = regex.replace_all(name, replacement).map_err(|fault| Fault {
+            regex.replace_all(name, replacement).map_err(|fault| Fault {
                 exception: fault.java_class(),
                 message: fault.to_string().into(),
-            })?;
-            Ok(new.to_string())
+            })
         });
     }
 }
