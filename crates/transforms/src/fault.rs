@@ -37,6 +37,11 @@ impl Fault {
         }
     }
 
+    /// The same as an error of the data, where Connect's class is an accident.
+    pub(crate) fn not_text_data(class: &str) -> Fault {
+        Fault { exception: Fault::data("").exception, ..Fault::not_text(class) }
+    }
+
     /// A schema that cannot be built.
     pub(crate) fn builder(message: impl Into<Cow<'static, str>>) -> Fault {
         Fault {

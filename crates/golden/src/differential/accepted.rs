@@ -107,8 +107,9 @@ const RULES: [Rule; 21] = [
         covers: |answers| {
             let has = |node: &Json| node.to_string().contains("\"bigint\"");
             let reads = answers.reads_json() && has(answers.seen);
-            let writes =
-                has(answers.input) && answers.wanted_message().contains("java.math.BigInteger");
+            let writes = answers.op == "converter.fromConnectData"
+                && has(answers.input)
+                && answers.wanted_message().contains("java.math.BigInteger");
             answers.we_answer() && (reads || writes)
         },
     },
@@ -169,7 +170,6 @@ const RULES: [Rule; 21] = [
         name: "SetSchemaMetadata works on any schema",
         covers: |answers| {
             uses(answers, "SetSchemaMetadata")
-                && answers.we_answer()
                 && answers.wanted_message() == "Cannot list fields on non-struct type"
         },
     },
@@ -177,7 +177,6 @@ const RULES: [Rule; 21] = [
         name: "a required field that InsertField cannot fill is refused",
         covers: |answers| {
             uses(answers, "InsertField")
-                && answers.connect_answers()
                 && answers.seen["error"]["class"] == crate::fault::DATA
                 && answers.input.to_string().contains("!\"")
         },
@@ -191,7 +190,7 @@ const RULES: [Rule; 21] = [
         },
     },
     Rule {
-        name: "errors of definitions name the value and the key, and repeated renames",
+        name: "errors of definitions name value and key, no null pointer, and repeated renames",
         covers: |answers| {
             answers.op == "configdef.validate"
                 && differing_errors(answers).is_some_and(|all| {
@@ -213,7 +212,8 @@ const RULES: [Rule; 21] = [
     Rule {
         name: "a masked decimal has its schema's scale",
         covers: |answers| {
-            uses(answers, "MaskField") && answers.we_answer() && same_but(answers, &["decimal"])
+            let unfit = answers.seen_message().contains(" does not fit the scale ");
+            uses(answers, "MaskField") && (unfit || same_but(answers, &["decimal"]))
         },
     },
 ];

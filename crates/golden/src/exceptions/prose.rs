@@ -26,7 +26,9 @@ pub(super) fn is_met(better: &str, case: &Json, seen: &Json) -> bool {
         (false, true) => at == Some("configure"),
         (false, false) => false,
     };
-    if refused || loses_nothing(case, seen) {
+    let missing = "Missing required configuration";
+    let names_missing = better == missing && seen.to_string().contains(missing);
+    if refused || names_missing || loses_nothing(case, seen) {
         return true;
     }
     // "data error; without a schema …" and the like leave an answer open.

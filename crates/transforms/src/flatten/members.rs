@@ -18,7 +18,7 @@ pub(super) fn flat(
     for pair in rows.cells(map).chunks_exact(2) {
         let [key, value] = pair else { continue };
         if !matches!(key, Cell::Text(_)) {
-            return Err(Fault::not_text(java_class(None, *key)));
+            return Err(Fault::not_text_data(java_class(None, *key)));
         }
         nested |= is_map(rows, *value) || matches!(value, Cell::Struct(_));
     }
@@ -59,7 +59,9 @@ impl Walk<'_> {
         for at in (0..map.len as usize).step_by(2) {
             let Some([key, value]) = self.rows.cells(map).get(at..at + 2) else { continue };
             let (key, value) = (*key, *value);
-            let Cell::Text(name) = key else { return Err(Fault::not_text(java_class(None, key))) };
+            let Cell::Text(name) = key else {
+                return Err(Fault::not_text_data(java_class(None, key)));
+            };
             if let Cell::Struct(_) = value {
                 return Err(Fault::data(
                     "Flatten transformation does not support STRUCT for record without schemas.",

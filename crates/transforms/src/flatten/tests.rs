@@ -60,7 +60,7 @@ fn values_without_a_type_of_connect_are_kept_and_keys_must_be_text() {
     let keyed = Value::Map(vec![(int(1), int(2))]);
     for given in [keyed.clone(), map_value(&[("a", keyed)])] {
         let refused = apply_to(CLASS, &[], given).unwrap_err();
-        assert!(refused.starts_with("ClassCastException: "), "{refused}");
+        assert!(refused.starts_with("DataException: "), "{refused}");
     }
 }
 

@@ -12,7 +12,8 @@ use golden::run::{Options, run_folder};
 pub(crate) struct Golden {
     /// A folder of *.jsonl files; without it, the project's own.
     folder: Option<PathBuf>,
-    /// The list of ids where Connect is wrong; without it, deviations.json of the folder.
+    /// The list of ids where Connect is wrong; without it, deviations.json of the folder, else the
+    /// project's own.
     #[arg(long)]
     deviations: Option<PathBuf>,
     /// Prints failures whose message is not Connect's too.
@@ -29,7 +30,9 @@ pub(crate) fn run(args: &Golden) -> Result<ExitCode> {
     let own = golden::project().join(golden::TESTDATA);
     let folder = args.folder.as_ref().unwrap_or(&own);
     let is_own = folder.canonicalize()? == own;
-    let deviations = args.deviations.clone().unwrap_or_else(|| folder.join("deviations.json"));
+    let beside = folder.join("deviations.json");
+    let found = if beside.try_exists()? { beside } else { own.join("deviations.json") };
+    let deviations = args.deviations.clone().unwrap_or(found);
     let mut exceptions = Exceptions::read(&golden::project(), &deviations)?;
     let options = Options { messages: args.messages };
     let mut tell = |line: &str| println!("{line}");
