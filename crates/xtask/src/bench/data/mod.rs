@@ -11,6 +11,7 @@ mod case;
 mod reading;
 mod records;
 mod tapes;
+mod transforming;
 mod writing;
 
 use std::{fs, process::ExitCode};
@@ -24,8 +25,11 @@ use super::{machine, print, root, say};
 type Groups = fn(&Args) -> Result<Vec<Group>>;
 
 /// Every subject, in the order of the report.
-const SUBJECTS: [(Subject, Groups); 2] =
-    [(Subject::Reading, reading::groups), (Subject::Writing, writing::groups)];
+const SUBJECTS: [(Subject, Groups); 3] = [
+    (Subject::Reading, reading::groups),
+    (Subject::Transforming, transforming::groups),
+    (Subject::Writing, writing::groups),
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -46,6 +50,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Subject {
     Reading,
+    Transforming,
     Writing,
 }
 
