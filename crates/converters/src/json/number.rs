@@ -19,8 +19,8 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Characters in one number.
-const NUMBER_MAX: usize = 1000;
+/// Digits in one number, those of its exponent included.
+const DIGITS_MAX: usize = 1000;
 
 /// A number whose digits were read on the way.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +73,20 @@ impl Scanner<'_> {
         if let Some(b'.' | b'e' | b'E') = self.peek() {
             self.number_rest(&mut number)?;
         }
-        if self.pos - start > NUMBER_MAX {
-            return Err(Fault::syntax("a number of more than 1000 characters", start));
+        if self.pos - start > DIGITS_MAX {
+            self.check_length(start)?;
         }
         Ok(number)
+    }
+
+    /// Demands that the number that was passed has not too many digits.
+    #[cold]
+    fn check_length(&self, start: usize) -> Result<(), Fault> {
+        let number = self.bytes.get(start..self.pos).unwrap_or_default();
+        if number.iter().filter(|byte| byte.is_ascii_digit()).count() > DIGITS_MAX {
+            return Err(Fault::syntax("a number of more than 1000 digits", start));
+        }
+        Ok(())
     }
 
     /// The fraction and the exponent.
@@ -340,7 +350,19 @@ mod tests {
         assert_eq!(number("00").digits_start, 1);
         assert_eq!(number("0.001").digits, 1);
         assert_eq!(number("100.00").digits, 5);
-        assert!(Scanner::new("1".repeat(1001).as_bytes(), 0).number().is_err());
+    }
+
+    #[test]
+    fn a_number_has_at_most_a_thousand_digits() {
+        let ones = |n: usize| "1".repeat(n);
+        let read = |text: &str| Scanner::new(text.as_bytes(), 0).number().is_ok();
+        for text in [
+            format!("-{}", ones(1000)),
+            format!("{}.{}", ones(1), ones(999)),
+            format!("-{}.{}E+{}", ones(1), ones(996), ones(3)),
+        ] {
+            assert!(read(&text) && !read(&format!("{text}1")), "{text}");
+        }
     }
 
     #[test]

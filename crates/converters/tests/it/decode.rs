@@ -331,3 +331,29 @@ fn numbers_out_of_range_of_their_type_are_rejected() {
         assert_eq!((batch.alive.is_alive(0), batch.alive.is_alive(1)), (true, false), "{kind}");
     }
 }
+
+#[test]
+fn limits_are_data_errors_that_say_which() {
+    let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    let ones = |n: usize| "1".repeat(n);
+    for (good, bad, says) in [
+        (nested(1000), nested(1001), "nesting deeper than 1000"),
+        (nested(1000), "{\"a\":".repeat(1_000_000), "nesting deeper than 1000"),
+        (ones(1000), ones(1001), "a number of more than 1000 digits"),
+    ] {
+        for settings in [&[("schemas.enable", "false")][..], &[]] {
+            let wrap = |value: &str| match settings {
+                [] => format!("{{\"schema\":null,\"payload\":{value}}}"),
+                _ => value.to_owned(),
+            };
+            // An envelope is a level of its own.
+            let good = if settings.is_empty() { good.replacen("[]", "", 1) } else { good.clone() };
+            let batch = decode(settings, &[&wrap(&good), &wrap(&bad)]);
+            assert!(batch.alive.is_alive(0), "{:?}", batch.rejects.first().map(|r| &r.message));
+            let reject = batch.rejects.first().unwrap();
+            assert_eq!(reject.row, 1);
+            assert_eq!(reject.exception, "org.apache.kafka.connect.errors.DataException");
+            assert!(reject.message.contains(says), "{}", reject.message);
+        }
+    }
+}
