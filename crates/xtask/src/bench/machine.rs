@@ -16,6 +16,18 @@ pub(super) fn describe(postgres: &str) -> Vec<String> {
     lines
 }
 
+/// The same for runs with a broker alone.
+pub(super) fn describe_broker() -> Vec<String> {
+    let (_, librdkafka) = get_rdkafka_version();
+    let mut lines = hardware();
+    lines.extend([
+        format!("Apache Kafka {}, one KRaft node", kafka_version()),
+        format!("librdkafka {librdkafka}; {}", rustc()),
+        format!("commit {}", commit()),
+    ]);
+    lines
+}
+
 /// The same for runs within one process.
 pub(super) fn describe_process() -> Vec<String> {
     let mut lines = hardware();

@@ -5,6 +5,7 @@
 //! `bench/results` with the machine described.
 
 mod data;
+mod files;
 mod machine;
 mod process;
 mod sink;
@@ -22,6 +23,8 @@ use anyhow::{Context as _, Result, ensure};
 pub(crate) enum Bench {
     /// Kafka into PostgreSQL and SQLite: throughput, latency, memory, restarts
     Sink(sink::Args),
+    /// Files into Kafka and back: throughput, CPU, memory
+    Files(files::Args),
     /// Converters alone: nanoseconds and allocations a record
     Data(data::Args),
 }
@@ -33,6 +36,7 @@ pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
     }
     match bench {
         Bench::Sink(args) => sink::run(&args),
+        Bench::Files(args) => files::run(&args),
         Bench::Data(args) => data::run(&args),
     }
 }
