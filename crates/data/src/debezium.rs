@@ -142,7 +142,7 @@ fn data(name: &str) -> Option<(Semantic, Type)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::SchemaBuilder;
+    use crate::SchemaBuilder;
 
     #[test]
     fn a_meaning_needs_both_name_and_type() {

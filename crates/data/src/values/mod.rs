@@ -11,6 +11,8 @@ mod format;
 mod number;
 mod parse;
 mod temporal;
+#[cfg(test)]
+mod tests;
 
 pub use number::{Number, digit};
 pub use temporal::write as write_temporal;
