@@ -75,7 +75,8 @@ fn same_bytes(wanted: &str, seen: &str, floats: Floats) -> bool {
                 let units = rest.chunks_exact(2).map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
                 String::from_utf16(&units.collect::<Vec<_>>()).ok()
             }
-            None => String::from_utf8(bytes).ok(),
+            // Of other encodings only the digits matter, which are the same in all of them.
+            None => Some(bytes.into_iter().map(char::from).collect()),
         }
     };
     wanted == seen
