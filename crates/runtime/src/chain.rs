@@ -5,6 +5,7 @@
 //!
 //! Invariant: a row that was dropped or rejected by a step is not shown to the steps behind it.
 
+use crate::errors::explain_all;
 use api::{Converter, Predicate, Side, Transform};
 use data::{Batch, Mask, RawBatch};
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub struct Chain {
     pub header: Box<dyn Converter>,
     pub steps: Vec<Step>,
     headers_used: bool,
+    content_shown: bool,
 }
 
 impl Chain {
@@ -61,7 +63,14 @@ impl Chain {
         };
         let headers_used =
             steps.iter().any(|step| step.transform.uses_headers() || of_predicate(step));
-        Chain { key, value, header, steps, headers_used }
+        Chain { key, value, header, steps, headers_used, content_shown: false }
+    }
+
+    /// Whether messages may quote values of records: `errors.log.include.messages`.
+    #[must_use]
+    pub fn show_content(mut self, shown: bool) -> Chain {
+        self.content_shown = shown;
+        self
     }
 
     /// Headers are decoded from now on: the task looks at them.
@@ -78,6 +87,7 @@ impl Chain {
             }
             step.apply(&mut batch);
         }
+        explain_all(&mut batch, self.content_shown);
         batch
     }
 

@@ -20,7 +20,7 @@ mod worker;
 
 pub use chain::{Chain, Condition, Step};
 pub use chain_config::ChainFindings;
-pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS};
+pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
 pub use plugins::Plugins;
 pub use sink::{
     DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, StopMode, TaskMaker, Topics,

@@ -1,5 +1,6 @@
 //! The error log: one line a rejected record where `errors.log.enable` asks for it, else one line a
-//! batch. Record contents never appear, coordinates only with `errors.log.include.messages`.
+//! batch. Every line says where the record is: in Connect's words with `errors.log.include.messages`,
+//! else at its end.
 
 use data::{Batch, RawBatch, Reject, TimestampType};
 
@@ -66,8 +67,15 @@ impl ErrorLog {
             "Error encountered in task {connector}-{task}. Executing stage '{stage}' with class '{}'",
             reject.class
         );
-        if let Some(record) = raw.records().get(reject.row as usize).filter(|_| self.coordinates) {
+        if let Some(record) = raw.records().get(reject.row as usize) {
             let (topic, partition, offset) = (raw.topic(), raw.partition(), record.offset);
+            if !self.coordinates {
+                let Reject { exception, message, .. } = reject;
+                return format!(
+                    "{line}. {exception}: {message} (topic {topic}, partition {partition}, offset \
+                     {offset})"
+                );
+            }
             let timestamp = match record.timestamp_type {
                 TimestampType::None => String::new(),
                 TimestampType::CreateTime => {
@@ -109,6 +117,12 @@ mod tests {
             )
         );
         log.coordinates = false;
-        assert!(!log.line(&raw, &reject).contains("topic='t'"));
+        assert_eq!(
+            log.line(&raw, &reject),
+            format!(
+                "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'J'. \
+                 {exception}: bad (topic t, partition 0, offset 5)"
+            )
+        );
     }
 }

@@ -72,7 +72,8 @@ impl Worker {
         let value = self.converter("value.converter", Side::Value, &props)?;
         let header = self.converter(HEADER_CONVERTER, Side::Header, &props)?;
         let steps = self.plugins.steps(&props).map_err(config_error)?;
-        let chain = Chain::new(key, value, header, steps);
+        let chain = Chain::new(key, value, header, steps)
+            .show_content(config.common.errors_log_include_messages);
         let (connector_name, group_id) = (name.to_owned(), settings.group.clone());
         let tolerance = tolerance(config.common.errors_tolerance);
         let make: TaskMaker = Box::new(move |cluster_id| {

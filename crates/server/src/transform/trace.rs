@@ -95,5 +95,7 @@ pub(super) fn run(setup: &mut Setup, sample: Sample, origin: Origin) -> Result<T
 }
 
 fn fault(batch: &Batch) -> Option<Fault> {
-    batch.rejects.first().map(Fault::from)
+    let mut reject = batch.rejects.first()?.clone();
+    runtime::explain(&mut reject, true);
+    Some(Fault::from(&reject))
 }

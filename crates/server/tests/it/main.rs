@@ -14,6 +14,7 @@ mod poison;
 mod positions;
 mod quickstart;
 mod reports;
+mod routes;
 mod security;
 mod sources;
 mod tables;

@@ -254,3 +254,55 @@ fn records_come_from_a_topic() {
     let unknown = copycat(&path, "", &args);
     assert_eq!(unknown.code, 2, "{}", unknown.err);
 }
+
+/// The chain of the README, its sample record and what it prints.
+#[test]
+fn the_readme_tells_what_happens() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let section = readme.split("## Change records on the way").nth(1).expect("the section");
+    let block = |language: &str| {
+        let start = format!("```{language}\n");
+        let rest = section.split(start.as_str()).nth(1).expect("a block of that language");
+        rest.split("```").next().expect("its end").to_owned()
+    };
+    let command = block("sh");
+    let record = command.split('\'').nth(1).expect("a record in quotes").to_owned();
+    let config = command.split_whitespace().last().expect("a file").to_owned();
+    let (_dir, path) = folder(&[(&config, &block("properties"))]);
+    let run = copycat(&path, &record, &["test", &config]);
+    assert_eq!((run.code, &*run.err), (0, ""));
+    assert_eq!(run.out, block("text"));
+}
+
+/// The examples of the help text, with files of these names.
+#[test]
+fn the_examples_of_the_help_run() {
+    let help = copycat(Path::new("."), "", &["test", "--help"]);
+    assert_eq!(help.code, 0, "{}", help.err);
+    let record = help.out.split("one a line:").nth(1).expect("the notation");
+    let record = record.split("Every member").next().expect("a record");
+    let (_dir, path) = folder(&[
+        ("orders-sink.properties", &hoist()),
+        ("chain.json", r#"{"transforms": "f", "transforms.f.type": "Filter"}"#),
+        ("records.jsonl", record),
+        ("expected.jsonl", r#"{"dropped": "f"}"#),
+    ]);
+    let examples =
+        help.out.lines().map(str::trim).filter(|line| line.contains("copycat transform"));
+    // The one with a topic needs a broker; see `records_come_from_a_topic`.
+    let examples: Vec<&str> = examples
+        .filter(|line| line.starts_with("copycat") || line.starts_with("echo"))
+        .filter(|line| !line.contains("--topic"))
+        .collect();
+    assert!(examples.len() >= 3, "{}", help.out);
+    for example in examples {
+        let (input, command) = match example.split_once(" | ") {
+            Some((echo, command)) => (echo.split('\'').nth(1).expect("quotes"), command),
+            None => ("", example),
+        };
+        let args: Vec<&str> = command.split_whitespace().skip(2).collect();
+        let run = copycat(&path, input, &args);
+        assert_eq!(run.code, 0, "{example}: {}{}", run.out, run.err);
+    }
+}
