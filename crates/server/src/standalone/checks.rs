@@ -97,7 +97,7 @@ fn a_misspelt_required_key_is_pointed_at() {
     let url = told(&without("connection.url", &[("conection.url", "postgresql://h/d")]));
     assert!(url.contains("conection.url is not a key, did you mean connection.url?"), "{url}");
     let source = told(&connector(&[("connector.class", "FileStreamSource")]));
-    assert!(source.contains("no sources in this version"), "{source}");
+    assert!(source.contains("Missing required configuration \"topic\""), "{source}");
 }
 
 #[test]

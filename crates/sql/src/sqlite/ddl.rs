@@ -175,7 +175,8 @@ mod tests {
             is_view: false,
         };
         let bare = column("n", SchemaBuilder::new(Type::Int8), false);
-        let with = column("n", SchemaBuilder::new(Type::Int8).default(Value::Int(1, Width::W8)), false);
+        let with =
+            column("n", SchemaBuilder::new(Type::Int8).default(Value::Int(1, Width::W8)), false);
         let sql = |c: &NewColumn| add_column(TypeDialect::Own, &mut encoder(), &seen, c);
         assert_eq!(sql(&bare), "ALTER TABLE \"t\" ADD COLUMN \"n\" INTEGER");
         assert_eq!(sql(&with), "ALTER TABLE \"t\" ADD COLUMN \"n\" INTEGER NOT NULL DEFAULT 1");

@@ -230,7 +230,7 @@ fn write_interval(ms: i64, us: i64, out: &mut Vec<u8>) {
     }
     write_minutes((ms % 3_600_000) as i64, out);
     if us > 0 {
-        if ms % 1000 == 0 {
+        if ms.is_multiple_of(1000) {
             thousandths(0, out);
         }
         digits_behind(us, out);
