@@ -78,6 +78,7 @@ static TRANSFORMS: &[&TransformPlugin] = &[
     &debezium::event_router::PLUGIN,
     &debezium::extract_new_record_state::PLUGIN,
     &debezium::header_to_value::PLUGIN,
+    &debezium::timezone_converter::PLUGIN,
     &debezium::scripted::FILTER,
     &debezium::scripted::ROUTER,
     &confluent::drop::KEY,

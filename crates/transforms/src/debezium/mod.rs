@@ -12,3 +12,4 @@ pub(crate) mod header_to_value;
 pub(crate) mod scripted;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod timezone_converter;
