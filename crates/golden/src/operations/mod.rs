@@ -55,14 +55,17 @@ pub fn answer(case: &Json, surroundings: &Surroundings) -> Option<Json> {
     })
 }
 
-/// Whether the operation belongs to a part of Copycat that is not built yet: the internal topics,
-/// the file connectors, dead letters as a whole, and REST, whose lines have no operation.
-pub fn is_not_built(case: &Json) -> bool {
-    match case["op"].as_str() {
-        None => case.get("method").is_some(),
+/// Whether a file is of a part of Copycat that is not built yet: the internal topics, the file
+/// connectors, dead letters as a whole, and REST, whose lines have a method or none instead of an
+/// operation.
+pub fn is_not_built(cases: &[Json]) -> bool {
+    let is_rest = cases.iter().any(|case| case["method"].is_string());
+    let of_case = |case: &Json| match case["op"].as_str() {
+        None => is_rest,
         Some("dead-letter") => true,
         Some(op) => op.starts_with("internal.") || op.starts_with("file."),
-    }
+    };
+    !cases.is_empty() && cases.iter().all(of_case)
 }
 
 /// The settings of a case; a null counts as absent.
