@@ -288,6 +288,57 @@ mod tests {
     }
 
     #[test]
+    fn debeziums_types_have_the_types_of_the_database() {
+        let named =
+            |name: &str, kind: Type| SchemaBuilder::new(kind).name(&format!("io.debezium.{name}"));
+        let bits = named("data.Bits", Type::Bytes).parameter("length", "3");
+        for (schema, own, debezium, others) in [
+            (named("time.Date", Type::Int32), "date", "date", "integer"),
+            (named("time.MicroTime", Type::Int64), "time(6)", "time(6)", "bigint"),
+            (named("time.MicroTimestamp", Type::Int64), "timestamp(6)", "timestamp(6)", "bigint"),
+            (named("time.ZonedTimestamp", Type::String), "timestamptz", "timestamptz", "text"),
+            (named("time.ZonedTime", Type::String), "timetz", "timetz", "text"),
+            (named("time.MicroDuration", Type::Int64), "interval", "interval", "bigint"),
+            (named("time.Year", Type::Int32), "integer", "integer", "integer"),
+            (named("data.Json", Type::String), "jsonb", "json", "text"),
+            (named("data.Uuid", Type::String), "uuid", "uuid", "text"),
+            (named("data.Xml", Type::String), "xml", "xml", "text"),
+            (named("data.Enum", Type::String), "text", "text", "text"),
+            (bits, "bit(3)", "bit(3)", "bytea"),
+            (named("data.Bits", Type::Bytes), "bit varying", "bit varying", "bytea"),
+            (named("data.VariableScaleDecimal", Type::Struct), "numeric", "numeric", "numeric"),
+        ] {
+            let schema = schema.build().unwrap();
+            let kinds =
+                [TypeDialect::Own, TypeDialect::DJdbc, TypeDialect::CJdbc, TypeDialect::AJdbc];
+            let seen = kinds.map(|dialect| kind(schema.clone(), dialect));
+            assert_eq!(seen, [own, debezium, others, others], "{:?}", schema.name());
+        }
+    }
+
+    #[test]
+    fn defaults_of_debeziums_types_are_left_to_the_rows_or_written_as_text() {
+        let literal = |name: &str, kind: Type, value: Value, column: &str| {
+            let schema = SchemaBuilder::new(kind).name(&format!("io.debezium.{name}"));
+            default_literal(&schema.build().unwrap(), &value, column)
+        };
+        let text = |text: &str| Value::Text(text.to_owned());
+        let zero = || Value::int(0);
+        assert_eq!(literal("time.MicroTimestamp", Type::Int64, zero(), "timestamp(6)"), None);
+        let raw = literal("time.MicroTimestamp", Type::Int64, zero(), "bigint");
+        assert_eq!(raw.as_deref(), Some("0"));
+        let json = literal("data.Json", Type::String, text("{\"a\": 1}"), "jsonb");
+        assert_eq!(json.as_deref(), Some("'{\"a\": 1}'"));
+        let zoned = literal(
+            "time.ZonedTimestamp",
+            Type::String,
+            text("1970-01-01T00:00:00Z"),
+            "timestamptz",
+        );
+        assert_eq!(zoned.as_deref(), Some("'1970-01-01T00:00:00Z'"));
+    }
+
+    #[test]
     fn every_schema_type_has_its_column_type() {
         let string = Arc::new(Schema::new(Type::String));
         let nested = Arc::new(SchemaBuilder::array(string.clone()).build().unwrap());

@@ -12,6 +12,7 @@ mod pg_sink;
 mod pg_store;
 mod pg_tables;
 mod pg_types;
+mod semantic;
 mod sqlite_file;
 mod sqlite_files;
 mod sqlite_positions;

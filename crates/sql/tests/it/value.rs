@@ -7,17 +7,17 @@ use sql::postgres::value::{ColumnType, Encoder, ValueSettings};
 use sql::postgres::wire::{Connection, Format, Pipeline};
 use std::sync::Arc;
 
-type Kind = Option<Arc<Schema>>;
+pub(crate) type Kind = Option<Arc<Schema>>;
 
 fn kind(kind: Type) -> Kind {
     Some(Arc::new(Schema::new(kind)))
 }
 
-fn built(builder: SchemaBuilder) -> Kind {
+pub(crate) fn built(builder: SchemaBuilder) -> Kind {
     Some(Arc::new(builder.build().expect("the schema is complete")))
 }
 
-fn settings(base64: bool) -> Arc<ValueSettings> {
+pub(crate) fn settings(base64: bool) -> Arc<ValueSettings> {
     let mut settings = DatabaseSettings::new("postgresql://localhost/x", "owner");
     if base64 {
         settings.bytes_encoding = BytesEncoding::Base64;
@@ -97,14 +97,14 @@ fn stored(
 }
 
 /// One value of a schema in a column of a type, and what the server must then show.
-struct Case<'a> {
-    schema: &'a Kind,
-    value: Value,
-    sql_type: &'a str,
-    expect: Option<&'a str>,
+pub(crate) struct Case<'a> {
+    pub(crate) schema: &'a Kind,
+    pub(crate) value: Value,
+    pub(crate) sql_type: &'a str,
+    pub(crate) expect: Option<&'a str>,
 }
 
-fn check(c: &mut Connection, settings: &Arc<ValueSettings>, case: &Case<'_>) {
+pub(crate) fn check(c: &mut Connection, settings: &Arc<ValueSettings>, case: &Case<'_>) {
     let Case { schema, value, sql_type, expect } = case;
     let mut rows = Rows::default();
     let cell = rows.put_value(None, value);
@@ -138,7 +138,7 @@ fn text(value: &str) -> Value {
     Value::Text(value.to_owned())
 }
 
-fn connection() -> (testkit::postgres::Database, Connection) {
+pub(crate) fn connection() -> (testkit::postgres::Database, Connection) {
     let database = testkit::postgres::database();
     let c = open(&database.url());
     (database, c)

@@ -120,7 +120,7 @@ fn push_offset(seconds: i32, out: &mut String) {
     let size = seconds.unsigned_abs();
     let (hours, minutes) = (size / 3600, size / 60 % 60);
     let _ok = write!(out, "{}{hours:02}:{minutes:02}", if seconds < 0 { '-' } else { '+' });
-    if size % 60 != 0 {
+    if !size.is_multiple_of(60) {
         let _ok = write!(out, ":{:02}", size % 60);
     }
 }
