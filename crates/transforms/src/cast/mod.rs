@@ -80,7 +80,7 @@ impl Cast {
         part: Part,
         props: &Props,
     ) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = CastConfig::parse(props)?;
+        let config = CastConfig::parse_plugin(props)?;
         let spec = Spec::parse("spec", &config.spec)
             .map_err(|message| ConfigErrors::one("spec", message))?;
         Ok(Box::new(Cast {

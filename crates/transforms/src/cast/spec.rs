@@ -44,7 +44,7 @@ impl Spec {
                     let field = field.trim();
                     if field.is_empty() {
                         let fault = "A type for a field without a name";
-                        return Err(config::invalid(key, item, &fault));
+                        return Err(config::invalid(key, item, fault));
                     }
                     fields.retain(|(known, _)| known != field);
                     fields.push((field.to_owned(), kind));

@@ -113,7 +113,7 @@ impl InsertField {
         part: Part,
         props: &Props,
     ) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = InsertFieldConfig::parse(props)?;
+        let config = InsertFieldConfig::parse_plugin(props)?;
         let mut insertions = Vec::new();
         for (what, spec) in [
             (What::Topic, &config.topic_field),
@@ -181,15 +181,15 @@ impl Transform for InsertField {
                 return Ok(());
             }
             match row.schema {
-                Some(schema) => self.into_struct(rows, batch, row, schema, &mut texts, roots),
-                None => self.into_map(rows, batch, row, &mut texts, roots),
+                Some(schema) => self.extend_struct(rows, batch, row, schema, &mut texts, roots),
+                None => self.extend_map(rows, batch, row, &mut texts, roots),
             }
         });
     }
 }
 
 impl InsertField {
-    fn into_struct(
+    fn extend_struct(
         &mut self,
         rows: &mut Rows,
         batch: &Batch,
@@ -218,7 +218,7 @@ impl InsertField {
         Ok(())
     }
 
-    fn into_map(
+    fn extend_map(
         &mut self,
         rows: &mut Rows,
         batch: &Batch,

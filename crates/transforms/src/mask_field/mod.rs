@@ -77,7 +77,7 @@ impl MaskField {
         part: Part,
         props: &Props,
     ) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = MaskFieldConfig::parse(props)?;
+        let config = MaskFieldConfig::parse_plugin(props)?;
         Ok(Box::new(MaskField {
             class,
             part,

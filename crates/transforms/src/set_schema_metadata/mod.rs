@@ -55,7 +55,7 @@ impl SetSchemaMetadata {
         part: Part,
         props: &Props,
     ) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = SetSchemaMetadataConfig::parse(props)?;
+        let config = SetSchemaMetadataConfig::parse_plugin(props)?;
         if config.schema_name.is_none() && config.schema_version.is_none() {
             let text = "Neither schema name nor version configured";
             return Err(ConfigErrors::one("schema.name", text));

@@ -112,7 +112,7 @@ impl TimestampConverter {
         part: Part,
         props: &Props,
     ) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = TimestampConverterConfig::parse(props)?;
+        let config = TimestampConverterConfig::parse_plugin(props)?;
         let text = config.format.as_str();
         let pattern = match text {
             "" if config.target_type == Target::Text => {

@@ -15,9 +15,9 @@ fn every_form_becomes_every_other() {
     let string = Schema::required_of(Type::String);
     let timestamp = built(SchemaBuilder::timestamp());
     let forms = [
-        (long.clone(), Value::int(1_700_000_000_123)),
-        (string.clone(), text("2023-11-14 22:13:20.123")),
-        (timestamp.clone(), Value::Instant(1_700_000_000_123)),
+        (long, Value::int(1_700_000_000_123)),
+        (string, text("2023-11-14 22:13:20.123")),
+        (timestamp, Value::Instant(1_700_000_000_123)),
     ];
     let date = (built(SchemaBuilder::date()), Value::Instant(1_699_920_000_000));
     let time = (built(SchemaBuilder::time()), Value::Instant(80_000_123));

@@ -54,7 +54,7 @@ struct Latest {
 
 impl TimestampRouter {
     fn make(props: &Props) -> Result<Box<dyn Transform>, ConfigErrors> {
-        let config = TimestampRouterConfig::parse(props)?;
+        let config = TimestampRouterConfig::parse_plugin(props)?;
         let text = config.timestamp_format;
         let pattern = DatePattern::new(&text).map_err(|fault| {
             let key = "timestamp.format";

@@ -35,6 +35,18 @@ const STRUCTS: &[Line] = &[
     ("InsertHeader", &[("header", "h"), ("value.literal", "1")]),
     ("RegexRouter", &[("regex", "(.*)"), ("replacement", "new-$1")]),
     ("Filter", &[]),
+    ("Cast$Value", &[("spec", "id:int32")]),
+    ("Cast$Value", &[("spec", "id:string")]),
+    ("InsertField$Value", &[("topic.field", "source"), ("offset.field", "place")]),
+    ("MaskField$Value", &[("fields", "customer,amount")]),
+    ("MaskField$Value", &[("fields", "customer"), ("replacement", "***")]),
+    ("TimestampConverter$Value", &[("field", "created"), ("target.type", "Timestamp")]),
+    (
+        "TimestampConverter$Value",
+        &[("field", "created"), ("target.type", "string"), ("format", "yyyy-MM-dd HH:mm:ss.SSS")],
+    ),
+    ("TimestampRouter", &[]),
+    ("SetSchemaMetadata$Value", &[("schema.name", "orders2"), ("schema.version", "2")]),
 ];
 
 /// Over maps of 8 members.
@@ -46,6 +58,17 @@ const MAPS: &[Line] = &[
     ("HoistField$Value", &[("field", "order")]),
     ("ValueToKey", &[("fields", "id,customer")]),
     ("HeaderFrom$Value", &[("fields", "currency"), ("headers", "h"), ("operation", "move")]),
+    ("Cast$Value", &[("spec", "id:int32")]),
+    ("Cast$Value", &[("spec", "id:string")]),
+    ("InsertField$Value", &[("topic.field", "source"), ("offset.field", "place")]),
+    ("MaskField$Value", &[("fields", "customer,amount")]),
+    ("MaskField$Value", &[("fields", "customer"), ("replacement", "***")]),
+    ("TimestampConverter$Value", &[("field", "created"), ("target.type", "Timestamp")]),
+    (
+        "TimestampConverter$Value",
+        &[("field", "created"), ("target.type", "string"), ("format", "yyyy-MM-dd HH:mm:ss.SSS")],
+    ),
+    ("TimestampRouter", &[]),
 ];
 
 pub(super) fn groups(args: &Args) -> Result<Vec<Group>> {
