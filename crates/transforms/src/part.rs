@@ -18,13 +18,6 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    pub(crate) fn rows(self, batch: &Batch) -> &Rows {
-        match self {
-            Part::Key => &batch.keys,
-            Part::Value => &batch.values,
-        }
-    }
-
     pub(crate) fn rows_mut(self, batch: &mut Batch) -> &mut Rows {
         match self {
             Part::Key => &mut batch.keys,
