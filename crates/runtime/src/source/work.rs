@@ -14,6 +14,7 @@ use super::refusals::{PRODUCER, fenced};
 use super::settings::SourceTaskSettings;
 use super::topics::Topics;
 use crate::chain::Step;
+use crate::errors::explain_all;
 use crate::errors::{Backoff, Breaker};
 use crate::sink::{StopSignal, kafka_error};
 use crate::status::{Retrying, State, StatusCell};
@@ -166,6 +167,7 @@ impl Work {
             }
             step.apply(&mut records);
         }
+        explain_all(&mut records, self.settings.error_log.coordinates);
         if records.alive.count() > 0 {
             self.encoder.encode(&mut records);
         }
