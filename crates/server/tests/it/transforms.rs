@@ -258,8 +258,8 @@ fn records_come_from_a_topic() {
 /// The chain of the README, its sample record and what it prints.
 #[test]
 fn the_readme_tells_what_happens() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
     let section = readme.split("## Change records on the way").nth(1).expect("the section");
     let block = |language: &str| {
         let start = format!("```{language}\n");

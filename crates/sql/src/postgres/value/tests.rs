@@ -1,5 +1,4 @@
-//! Tests of single values without a server: forms, ranges, escapes. What the server makes of the forms
-//! is tested in `tests/it/value.rs`.
+//! Tests of single values without a server; what a server makes of them: `tests/it/value.rs`.
 
 use super::*;
 use data::{SchemaBuilder, Type, Value, Width};
