@@ -1,3 +1,5 @@
+//! The rules of Cast, each on a record of its own.
+
 use super::*;
 use crate::testing::{apply, apply_all, apply_to, config_error, made, map_value, record, text};
 use data::TIMESTAMP;

@@ -1,3 +1,5 @@
+//! The rules of InsertField, each on a record of its own.
+
 use super::*;
 use crate::testing::{
     apply, apply_all, apply_to, config_error, made, map, map_value, record, text,

@@ -1,3 +1,5 @@
+//! The rules of SetSchemaMetadata, each on a record of its own.
+
 use super::*;
 use crate::testing::{apply, apply_to, config_error, map_value, record, text};
 use data::{TIMESTAMP, Value};

@@ -1,3 +1,5 @@
+//! The rules of TimestampRouter, each on a record of its own.
+
 use super::*;
 use crate::testing::{batch, config_error, made, map};
 
