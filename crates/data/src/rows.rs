@@ -173,6 +173,19 @@ impl Rows {
         Span { start: start as u32, len: (len + more) as u32 }
     }
 
+    /// Appends the cells at these places of a span, in that order, and gives where they are; null for
+    /// a place past its end.
+    pub fn gather(&mut self, from: Span, places: &[u32]) -> Span {
+        let start = self.cells.len();
+        self.cells.reserve(places.len());
+        for place in places {
+            let at = from.start as usize + *place as usize;
+            let cell = self.cells.get(at).copied().filter(|_| *place < from.len);
+            self.cells.push(cell.unwrap_or(Cell::Null));
+        }
+        Span { start: start as u32, len: places.len() as u32 }
+    }
+
     /// Writes one cell of an allocated span; an index past its end is ignored.
     pub fn set(&mut self, span: Span, index: usize, cell: Cell) {
         if index < span.len as usize
@@ -272,6 +285,16 @@ mod tests {
         assert_eq!(rows.cells(new), [Cell::Bool(true), Cell::int(2), Cell::Null]);
         let outside = rows.copy(Span { start: 4, len: 9 }, 1);
         assert_eq!(rows.cells(outside), [Cell::Null], "out of bounds reads as empty");
+    }
+
+    #[test]
+    fn gathered_cells_are_those_of_the_span() {
+        let mut rows = Rows::default();
+        let span = rows.alloc_from(&[Cell::int(0), Cell::int(1), Cell::int(2)]);
+        rows.alloc_from(&[Cell::int(9)]);
+        let some = rows.gather(span, &[2, 0, 3]);
+        assert_eq!(rows.cells(some), [Cell::int(2), Cell::int(0), Cell::Null]);
+        assert_eq!(rows.gather(span, &[]).len, 0);
     }
 
     #[test]

@@ -49,13 +49,7 @@ impl KeptFields {
     ///
     /// # Errors
     /// A null that stays where a value is required.
-    pub(crate) fn take(
-        &self,
-        rows: &mut Rows,
-        fields: Span,
-        replace: bool,
-        scratch: &mut Vec<Cell>,
-    ) -> Result<Cell, Fault> {
+    pub(crate) fn take(&self, rows: &mut Rows, fields: Span, replace: bool) -> Result<Cell, Fault> {
         let cells = rows.cells(fields);
         let of = |place: &u32| cells.get(*place as usize).copied().unwrap_or(Cell::Null);
         let is_null = |at: &usize| self.places.get(*at).is_some_and(|place| of(place).is_null());
@@ -64,24 +58,22 @@ impl KeptFields {
             let start = self.places.first().copied().unwrap_or_default();
             return Ok(Cell::Struct(fields.slice(start, self.places.len() as u32)));
         }
-        scratch.clear();
-        scratch.extend(self.places.iter().map(of));
+        let taken = rows.gather(fields, &self.places);
         if nulls {
-            self.fill(rows, replace, scratch)?;
+            self.fill(rows, replace, taken)?;
         }
-        Ok(Cell::Struct(rows.alloc_from(scratch)))
+        Ok(Cell::Struct(taken))
     }
 
-    fn fill(&self, rows: &mut Rows, replace: bool, scratch: &mut [Cell]) -> Result<(), Fault> {
+    fn fill(&self, rows: &mut Rows, replace: bool, taken: Span) -> Result<(), Fault> {
         for at in &self.defaulted {
-            let (Some(cell), Some(field)) = (scratch.get_mut(*at), self.schema.fields().get(*at))
-            else {
-                continue;
-            };
-            *cell = with_default(rows, Some(&field.schema), *cell, replace);
+            let Some(field) = self.schema.fields().get(*at) else { continue };
+            let cell = rows.cells(taken).get(*at).copied().unwrap_or(Cell::Null);
+            let cell = with_default(rows, Some(&field.schema), cell, replace);
             if cell.is_null() && !field.schema.is_optional() {
                 return Err(Fault::null_for_required(&field.name, &field.schema));
             }
+            rows.set(taken, *at, cell);
         }
         Ok(())
     }

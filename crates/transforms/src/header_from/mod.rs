@@ -153,7 +153,7 @@ impl HeaderFrom {
         }
         match &plan.kept {
             Some(kept) => {
-                let left = kept.take(rows, fields, self.replace, &mut self.scratch)?;
+                let left = kept.take(rows, fields, self.replace)?;
                 roots.push(Some(kept.schema()), left);
             }
             None => roots.push(Some(schema), row.cell),

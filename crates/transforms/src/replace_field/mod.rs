@@ -183,7 +183,7 @@ impl Transform for ReplaceField {
             };
             let span = struct_only(PURPOSE, schema, row.cell)?;
             let kept = fields.get(schema, |schema| rules.of_struct(schema))?;
-            roots.push(Some(kept.schema()), kept.take(rows, span, *replace, scratch)?);
+            roots.push(Some(kept.schema()), kept.take(rows, span, *replace)?);
             Ok(())
         });
     }
