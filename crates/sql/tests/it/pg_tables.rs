@@ -98,7 +98,7 @@ fn a_table_is_made_with_the_types_of_its_schema() {
     let text = |default: &str| {
         SchemaBuilder::new(Type::String).default(Value::Text(default.into())).build().unwrap()
     };
-    let day = SchemaBuilder::date().default(Value::int(1)).build().unwrap();
+    let day = SchemaBuilder::date().default(Value::Instant(data::DAY_MS)).build().unwrap();
     let new = NewTable {
         name: name("made"),
         columns: vec![
