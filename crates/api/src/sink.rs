@@ -126,6 +126,13 @@ pub trait SinkTask: Send {
         true
     }
 
+    /// Whether dead letters outlive the task, in a table. Without, they are forwarded as soon as they
+    /// are reported, and the task is flushed afterwards: until then it holds the positions behind
+    /// them back.
+    fn keeps_letters(&self) -> bool {
+        true
+    }
+
     /// Dead letters not forwarded to the dead-letter topic yet, oldest first.
     fn outbox(&mut self, letters_max: usize) -> Result<Vec<DeadLetter>>;
 

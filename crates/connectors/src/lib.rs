@@ -25,6 +25,8 @@ macro_rules! connectors {
 }
 
 connectors! {
+    datagen,
+    file_stream_sink,
     file_stream_source,
     postgres,
     sqlite,

@@ -6,7 +6,8 @@
 use crate::calendar::{DAY_MS, java_date};
 use crate::cell::{Cell, Width};
 use crate::decimal::decimal_to_text;
-use crate::schema::{Schema, Type};
+use crate::rows::Rows;
+use crate::schema::{Logical, Schema, Type};
 use crate::value::{Struct, Value};
 use std::fmt::Arguments;
 use std::io::Write;
@@ -214,6 +215,125 @@ pub(crate) fn write_struct(schema: Option<&Schema>, value: &Struct, out: &mut Ve
     out.push(b'}');
 }
 
+/// A value that has no text form in Java: an array of bytes prints as the address of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoText;
+
+impl std::fmt::Display for NoText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bytes have no text form")
+    }
+}
+
+/// A cell as Java's `toString` prints its value: the form of [`write_value`] that copies nothing.
+/// JSON that nobody has looked at yet is read.
+///
+/// # Errors
+/// There are bytes in the value; what was appended until then is of no use.
+pub fn write_cell(
+    rows: &Rows,
+    schema: Option<&Schema>,
+    cell: Cell,
+    out: &mut Vec<u8>,
+) -> Result<(), NoText> {
+    match cell {
+        Cell::Null => out.extend_from_slice(b"null"),
+        Cell::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+        Cell::Int(value, width) => write_int(schema, value, width, out),
+        Cell::Float(value) if schema.is_some_and(|s| s.kind() == Type::Float32) => {
+            write_float(value as f32, out);
+        }
+        Cell::Float(value) => write_double(value, out),
+        Cell::Float32(value) => write_float(value, out),
+        Cell::Text(span) => out.extend_from_slice(rows.bytes(span)),
+        Cell::Number(span) => write_number(rows.text(span), out),
+        Cell::Json(span) => {
+            let mut read = Rows::default();
+            let cell = read.put_json(rows.bytes(span));
+            write_cell(&read, None, cell, out)?;
+        }
+        Cell::Bytes(_) => return Err(NoText),
+        Cell::Decimal { unscaled, scale } => write_decimal(rows.bytes(unscaled), scale, out),
+        Cell::Instant(ms) => write_date(ms, out),
+        Cell::List(span) => {
+            let values = schema.and_then(Schema::value_schema).map(AsRef::as_ref);
+            out.push(b'[');
+            for (index, item) in rows.cells(span).iter().enumerate() {
+                separate(index, ", ", out);
+                write_cell(rows, values, *item, out)?;
+            }
+            out.push(b']');
+        }
+        Cell::Map(span) => write_cells_of_map(rows, schema, rows.cells(span), out)?,
+        Cell::Struct(span) => write_fields(rows, schema, rows.cells(span), out)?,
+    }
+    Ok(())
+}
+
+fn write_int(schema: Option<&Schema>, value: i64, width: Width, out: &mut Vec<u8>) {
+    match schema.map(Schema::logical) {
+        // So narrow is only a plain integer under a temporal name.
+        _ if width == Width::W8 => put_int(value, out),
+        Some(Logical::Date) => write_date(value.saturating_mul(DAY_MS), out),
+        Some(Logical::Time | Logical::Timestamp) => write_date(value, out),
+        _ => put_int(value, out),
+    }
+}
+
+fn put_int(value: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// A JSON number beyond 64 bits: an integer of any size as it stands, else a double.
+fn write_number(text: &str, out: &mut Vec<u8>) {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        // Connect reads such a number as a decimal, which knows no negative zero.
+        write_double(text.parse().unwrap_or(f64::NAN) + 0.0, out);
+    }
+}
+
+fn write_cells_of_map(
+    rows: &Rows,
+    schema: Option<&Schema>,
+    cells: &[Cell],
+    out: &mut Vec<u8>,
+) -> Result<(), NoText> {
+    let keys = schema.and_then(Schema::key_schema).map(AsRef::as_ref);
+    let values = schema.and_then(Schema::value_schema).map(AsRef::as_ref);
+    out.push(b'{');
+    for (index, pair) in cells.chunks_exact(2).enumerate() {
+        separate(index, ", ", out);
+        if let [key, value] = pair {
+            write_cell(rows, keys, *key, out)?;
+            out.push(b'=');
+            write_cell(rows, values, *value, out)?;
+        }
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn write_fields(
+    rows: &Rows,
+    schema: Option<&Schema>,
+    cells: &[Cell],
+    out: &mut Vec<u8>,
+) -> Result<(), NoText> {
+    let fields = schema.map(Schema::fields).unwrap_or_default();
+    out.extend_from_slice(b"Struct{");
+    let set = fields.iter().zip(cells).filter(|(_, cell)| !cell.is_null());
+    for (index, (field, cell)) in set.enumerate() {
+        separate(index, ",", out);
+        out.extend_from_slice(field.name.as_bytes());
+        out.push(b'=');
+        write_cell(rows, Some(&field.schema), *cell, out)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
 fn separate(index: usize, with: &str, out: &mut Vec<u8>) {
     if index > 0 {
         out.extend_from_slice(with.as_bytes());
@@ -308,5 +428,38 @@ mod tests {
         let map = Value::Map(vec![(Value::int(1), Value::List(vec![Value::Null, value]))]);
         assert_eq!(value_text(None, &map), "{1=[null, Struct{}]}");
         assert_eq!(schema_text(&outer), "Schema{STRUCT}");
+    }
+
+    #[test]
+    fn cells_look_as_their_values() {
+        let mut rows = Rows::default();
+        let json =
+            rows.heap.put(br#"{"a":1,"b":[1.0,"x",null,{"c":1e400}],"a":12345678901234567890}"#);
+        let number = rows.heap.put(b"-1.50e3");
+        let items = rows.alloc_from(&[Cell::Json(json), Cell::Number(number), Cell::Bool(true)]);
+        let cell = Cell::List(items);
+        let seen = text(|out| write_cell(&rows, None, cell, out).unwrap());
+        assert_eq!(
+            seen,
+            "[{a=12345678901234567890, b=[1.0, x, null, {c=Infinity}]}, -1500.0, true]"
+        );
+        assert_eq!(seen, value_text(None, &rows.value(None, cell)));
+        let date = Schema::clone(&SchemaBuilder::date().build().unwrap());
+        let of = |cell| text(|out| write_cell(&rows, Some(&date), cell, out).unwrap());
+        assert_eq!(of(Cell::Int(1, Width::W32)), "Fri Jan 02 00:00:00 UTC 1970");
+        assert_eq!(of(Cell::Int(1, Width::W8)), "1", "no date, but an integer that got in there");
+        let structure = SchemaBuilder::structure()
+            .field("d", Arc::new(date.clone()))
+            .field("f", Arc::new(Schema::new(Type::Float32)))
+            .field("n", Arc::new(SchemaBuilder::new(Type::String).optional().build().unwrap()));
+        let structure = structure.build().unwrap();
+        let fields = rows.alloc_from(&[Cell::Int(0, Width::W32), Cell::Float(0.1), Cell::Null]);
+        let seen = text(|out| {
+            write_cell(&rows, Some(&structure), Cell::Struct(fields), out).unwrap();
+        });
+        assert_eq!(seen, "Struct{d=Thu Jan 01 00:00:00 UTC 1970,f=0.1}");
+        let bytes = rows.heap.put(b"b");
+        let list = rows.alloc_from(&[Cell::Bytes(bytes)]);
+        assert_eq!(write_cell(&rows, None, Cell::List(list), &mut Vec::new()), Err(NoText));
     }
 }

@@ -37,7 +37,7 @@ fn every_example_is_valid_and_has_no_unknown_key() {
             let connector = (found.make)();
             let errors = connector.validate(&props);
             assert!(errors.is_empty(), "{path:?}: {errors:?}");
-            let (framework, tasks) = match connector {
+            let (framework, tasks_min) = match connector {
                 api::Connector::Sink(_) => (SinkConnectorConfig::def(), 3),
                 api::Connector::Source(_) => (SourceConnectorConfig::def(), 1),
             };
@@ -47,7 +47,8 @@ fn every_example_is_valid_and_has_no_unknown_key() {
             let wrong: Vec<_> =
                 own.validate(&props).into_iter().filter(|v| !v.errors.is_empty()).collect();
             assert!(wrong.is_empty(), "{path:?}: {wrong:?}");
-            assert_eq!(connector.task_configs(&props, 3).expect("task configs").len(), tasks);
+            let tasks = connector.task_configs(&props, 3).expect("task configs").len();
+            assert!((tasks_min..=3).contains(&tasks), "{path:?}: {tasks}");
             count += 1;
         }
         assert!(count > 0, "{name} has no example");

@@ -11,8 +11,8 @@ use crate::batch::decode_batch_with_nulls;
 use crate::kind::converter_def;
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Error, Result, Side};
 use config::{ConfigDef, ConfigKey, Importance, Props, Width, java_trim};
-use data::java_text::{write_date, write_decimal, write_double, write_float};
-use data::{Batch, Cell, Logical, Rows, Schema, SchemaBuilder, Span, Type};
+use data::java_text::write_cell;
+use data::{Batch, Cell, Rows, Schema, SchemaBuilder, Span, Type};
 pub(crate) use encoding::decode_utf8;
 use encoding::{Encoding, NAMES};
 use std::sync::{Arc, LazyLock};
@@ -104,7 +104,7 @@ impl Converter for StringConverter {
                     }
                     cell => {
                         text.clear();
-                        write(rows, schema, cell, &mut text).map(|()| {
+                        write_cell(rows, schema, cell, &mut text).map(|()| {
                             let text = String::from_utf8_lossy(&text);
                             self.encoding.encode(&text, &mut out.bytes);
                         })
@@ -112,8 +112,12 @@ impl Converter for StringConverter {
                 };
                 match written {
                     Ok(()) => out.end_row(start),
-                    Err(message) => {
+                    Err(no_text) => {
                         out.spans.push(Span::NULL);
+                        let message = format!(
+                            "{no_text}: StringConverter cannot write them; use the \
+                             ByteArrayConverter"
+                        );
                         errors.push(EncodeError { row: row as u32, message });
                     }
                 }
@@ -121,79 +125,4 @@ impl Converter for StringConverter {
         }
         errors
     }
-}
-
-/// Appends the text form of a value.
-fn write(
-    rows: &Rows,
-    schema: Option<&Schema>,
-    cell: Cell,
-    out: &mut Vec<u8>,
-) -> Result<(), String> {
-    const DAY_MS: i64 = 86_400_000;
-    let values = schema.and_then(Schema::value_schema).map(AsRef::as_ref);
-    match cell {
-        Cell::Null => out.extend_from_slice(b"null"),
-        Cell::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
-        Cell::Int(value, _) => match schema.map(Schema::logical) {
-            Some(Logical::Date) => write_date(value.saturating_mul(DAY_MS), out),
-            Some(Logical::Time | Logical::Timestamp) => write_date(value, out),
-            _ => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
-        },
-        Cell::Float(value) if schema.is_some_and(|s| s.kind() == Type::Float32) => {
-            write_float(value as f32, out);
-        }
-        Cell::Float(value) => write_double(value, out),
-        Cell::Float32(value) => write_float(value, out),
-        Cell::Number(span) | Cell::Text(span) | Cell::Json(span) => {
-            out.extend_from_slice(rows.bytes(span));
-        }
-        Cell::Bytes(_) => {
-            return Err("bytes have no text form: StringConverter cannot write them; use the \
-                        ByteArrayConverter"
-                .to_owned());
-        }
-        Cell::Decimal { unscaled, scale } => write_decimal(rows.bytes(unscaled), scale, out),
-        Cell::Instant(ms) => write_date(ms, out),
-        Cell::List(span) => {
-            out.push(b'[');
-            for (index, item) in rows.cells(span).iter().enumerate() {
-                if index > 0 {
-                    out.extend_from_slice(b", ");
-                }
-                write(rows, values, *item, out)?;
-            }
-            out.push(b']');
-        }
-        Cell::Map(span) => {
-            let keys = schema.and_then(Schema::key_schema).map(AsRef::as_ref);
-            out.push(b'{');
-            for (index, pair) in rows.cells(span).chunks_exact(2).enumerate() {
-                if index > 0 {
-                    out.extend_from_slice(b", ");
-                }
-                if let [key, value] = pair {
-                    write(rows, keys, *key, out)?;
-                    out.push(b'=');
-                    write(rows, values, *value, out)?;
-                }
-            }
-            out.push(b'}');
-        }
-        Cell::Struct(span) => {
-            out.extend_from_slice(b"Struct{");
-            let fields = schema.map(Schema::fields).unwrap_or_default();
-            let set = fields.iter().zip(rows.cells(span)).filter(|(_, cell)| !cell.is_null());
-            for (index, (field, cell)) in set.enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                out.extend_from_slice(field.name.as_bytes());
-                out.push(b'=');
-                write(rows, Some(&field.schema), *cell, out)?;
-            }
-            out.push(b'}');
-        }
-    }
-    Ok(())
 }

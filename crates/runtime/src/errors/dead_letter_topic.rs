@@ -63,18 +63,36 @@ impl DeadLetterTopic {
         // A batch is refused as a whole for one letter in it: those are sent again, each alone.
         for letter in self.send(&producer, &all)? {
             if !self.send(&producer, &[letter])?.is_empty() {
-                let DeadLetter { id, topic, partition, offset, .. } = letter;
-                tracing::warn!(
-                    "the dead letter of {topic}-{partition} at offset {offset} is too large for \
-                     topic {}: it stays in the table of dead letters alone, as number {id}",
-                    self.settings.topic
-                );
+                self.too_large(&producer, letter, task.keeps_letters())?;
             }
         }
         self.producer = Some(producer);
         let ids: Vec<i64> = letters.iter().map(|letter| letter.id).collect();
         task.forwarded(&ids)?;
         Ok(letters.len() == LETTERS_MAX)
+    }
+
+    /// What is done with a letter that the topic does not take: where no table has it, the topic gets
+    /// it without its value.
+    fn too_large(
+        &self,
+        producer: &Producer,
+        letter: &DeadLetter,
+        in_table: bool,
+    ) -> Result<(), Error> {
+        let DeadLetter { id, topic, partition, offset, .. } = letter;
+        let what = if in_table {
+            format!("it stays in the table of dead letters alone, as number {id}")
+        } else {
+            let short = DeadLetter { value: None, ..letter.clone() };
+            self.send(producer, &[&short])?;
+            "it is there without its value".to_owned()
+        };
+        tracing::warn!(
+            "the dead letter of {topic}-{partition} at offset {offset} is too large for topic {}: {what}",
+            self.settings.topic
+        );
+        Ok(())
     }
 
     /// Writes one letter that no table holds, and waits until Kafka has it. False: it is too large.

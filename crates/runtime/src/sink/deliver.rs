@@ -198,6 +198,12 @@ impl Deliver {
         self.state.unsettled = true;
         self.task.put(decoded, &mut self.context)?;
         self.state.outbox |= self.context.take_reported();
+        if !self.task.keeps_letters() {
+            // They are in memory alone, and so are not left to pile up until there is a pause.
+            while self.state.outbox {
+                self.forward()?;
+            }
+        }
         self.settled();
         Ok(())
     }
@@ -228,6 +234,9 @@ impl Deliver {
             return Ok(());
         };
         self.state.outbox = topic.forward(self.task.as_mut())?;
+        if !self.task.keeps_letters() {
+            self.task.flush(&mut self.context)?;
+        }
         Ok(())
     }
 
