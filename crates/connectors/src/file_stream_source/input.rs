@@ -10,10 +10,14 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind as Io, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Bytes of the standard input that are read ahead, in parts.
 const STDIN_PARTS_MAX: usize = 16;
 const STDIN_PART_BYTES: usize = 64 << 10;
+
+/// How long a file that was replaced is still read: who writes it may not have noticed yet.
+const REPLACED_WAIT: Duration = Duration::from_secs(2);
 
 /// What a read found.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +28,9 @@ pub(super) enum Found {
     Nothing,
     /// The source begins anew: what was read before, and not given, is void, and positions count from 0.
     Anew,
+    /// The file has come to its end for good, and another one has taken its place: what was read
+    /// before, and not given, is its last line, and positions count from 0 after it.
+    Replaced,
 }
 
 pub(super) enum Input {
@@ -36,6 +43,8 @@ pub(super) struct FileInput {
     open: Option<File>,
     /// Where the file is read next.
     at: u64,
+    /// Since when another file has been in this one's place, and this one has not grown.
+    replaced: Option<Instant>,
     /// Why nothing is read at the moment.
     pub(super) waiting: Option<String>,
 }
@@ -43,7 +52,7 @@ pub(super) struct FileInput {
 impl Input {
     pub(super) fn file(path: &str, at: u64) -> Input {
         let path = PathBuf::from(path);
-        Input::File(Box::new(FileInput { path, open: None, at, waiting: None }))
+        Input::File(Box::new(FileInput { path, open: None, at, replaced: None, waiting: None }))
     }
 
     /// Reads the standard input on a thread of its own, which ends with it.
@@ -103,6 +112,8 @@ impl FileInput {
             Ok(0) => self.at_end(),
             Ok(len) => {
                 self.at += len as u64;
+                // Somebody still writes it: all of that is to be read.
+                self.replaced = self.replaced.map(|_| Instant::now());
                 Ok(Found::Bytes)
             }
             Err(error) => {
@@ -121,10 +132,10 @@ impl FileInput {
                 self.waiting = Some(format!("file {shown} is not there, waiting for it"));
                 return Ok(Found::Nothing);
             }
-            Err(error) => return Err(self.failed("open", error)),
+            Err(error) => return Err(self.failed("opened", error)),
             Ok(file) => file,
         };
-        let meta = file.metadata().map_err(|error| self.failed("open", error))?;
+        let meta = file.metadata().map_err(|error| self.failed("opened", error))?;
         if meta.is_dir() {
             return Err(Error::config(format!("file: {shown} is a folder"))
                 .hint("name a file in the connector's `file`"));
@@ -158,22 +169,35 @@ impl FileInput {
                 "file {shown} was cut to {} bytes while it was read; it is read from its start",
                 own.len()
             );
-            return Ok(self.begin_anew());
+            self.begin_anew();
+            return Ok(Found::Anew);
         }
         match std::fs::metadata(&self.path) {
             Ok(named) if !same(&own, &named) => {
+                let since = *self.replaced.get_or_insert_with(Instant::now);
+                if since.elapsed() < REPLACED_WAIT {
+                    return Ok(Found::Nothing);
+                }
                 tracing::info!("file {shown} was replaced; the new one is read from its start");
-                Ok(self.begin_anew())
+                self.begin_anew();
+                Ok(Found::Replaced)
             }
             // Moved away: what comes in its place is a new file. Until then this one may still grow.
             _ => Ok(Found::Nothing),
         }
     }
 
-    fn begin_anew(&mut self) -> Found {
+    fn begin_anew(&mut self) {
         self.open = None;
         self.at = 0;
-        Found::Anew
+        self.replaced = None;
+    }
+
+    /// As if a file that was replaced had not been written for long enough.
+    #[cfg(test)]
+    pub(super) fn wait_no_longer(&mut self) {
+        let passed = Instant::now().checked_sub(REPLACED_WAIT);
+        self.replaced = self.replaced.and(passed);
     }
 
     fn failed(&self, what: &str, error: std::io::Error) -> Error {

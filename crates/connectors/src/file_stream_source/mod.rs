@@ -6,6 +6,8 @@
 mod input;
 mod lines;
 mod task;
+#[cfg(test)]
+mod tests;
 
 use api::{
     Connector, ConnectorPlugin, Error, ExactlyOnce, Result, SourceConnector, SourceMap, SourceTask,

@@ -61,6 +61,17 @@ impl FileTask {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn input(&mut self) -> Option<&mut Input> {
+        self.input.as_mut()
+    }
+
+    /// Bytes that are held for lines to come.
+    #[cfg(test)]
+    pub(super) fn buffered(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// Fills the buffer to what a batch needs, as far as there is something.
     fn fill(&mut self) -> Result<Found> {
         let Some(input) = &mut self.input else { return Ok(Found::Nothing) };
@@ -94,6 +105,8 @@ impl FileTask {
         arena.extend_from_slice(taken);
         let valid = std::str::from_utf8(taken).is_ok();
         self.buffer.drain(..used);
+        // What a long line needed is given back.
+        self.buffer.shrink_to(2 * READ_BYTES_MAX);
         self.position += used as i64;
         self.line_bytes = (used / spans.len()).max(1);
         let raw = RawBatch::made(self.topic.clone(), arena, spans.len(), now_ms());
@@ -168,6 +181,14 @@ impl SourceTask for FileTask {
                 self.buffer.clear();
                 self.position = 0;
                 Ok(Polled { idle: Some(Duration::ZERO), ..Polled::default() })
+            }
+            Found::Replaced => {
+                if !self.buffer.is_empty() {
+                    self.buffer.push(b'\n');
+                }
+                let batches = self.batch(limits).into_iter().collect();
+                self.position = 0;
+                Ok(Polled { batches, idle: Some(Duration::ZERO), ..Polled::default() })
             }
             Found::Nothing => {
                 let missing = self.notice().is_some();

@@ -2,6 +2,8 @@
 
 mod dialects;
 mod examples;
+mod file_sink;
+mod file_source;
 mod manual;
 mod postgres_errors;
 mod postgres_events;

@@ -30,6 +30,9 @@ const BACKOFF_FIRST: Duration = Duration::from_millis(100);
 const IDLE_WAIT: Duration = Duration::from_millis(100);
 /// Offsets are to be stored in time whatever a task says.
 const IDLE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// What takes larger records, on the way and in the topic.
+const RAISE_LIMITS: &str =
+    "raise producer.override.max.request.size and the topic's max.message.bytes";
 pub(super) const FULL_WAIT: Duration = Duration::from_millis(100);
 
 /// A source task and everything it works with.
@@ -225,7 +228,7 @@ impl Work {
                     }
                 }
                 Err(error) if error.kind() == kafka::ErrorKind::TooLarge => {
-                    let text = error.to_string();
+                    let text = format!("{error}: {RAISE_LIMITS}");
                     let reject = Reject::data(row, Stage::KafkaProduce, PRODUCER, text);
                     self.refuse(output, records, partition, reject)?;
                     self.state.acked.done(id);

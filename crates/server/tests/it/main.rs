@@ -6,6 +6,7 @@ mod bad_files;
 mod bad_records;
 mod chaos;
 mod dead_letters;
+mod files;
 mod groups;
 mod harness;
 mod kills;

@@ -1,0 +1,198 @@
+//! Kafka into files by the worker, compared with what a worker of Kafka Connect did.
+
+use crate::harness::{PATIENCE, worker};
+use serde_json::Value;
+use std::path::Path;
+use testkit::{
+    eventually,
+    kafka::{self, Record, topic_name},
+    process::{Worker, WorkerSetup},
+};
+
+/// A recorded case: records, what the file must hold, what the dead-letter topic must hold.
+struct Case {
+    id: String,
+    topic: String,
+    dead_topic: String,
+    output: Value,
+}
+
+/// The bytes of `{"text": …}` or `{"bytes": base64 or null}`.
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    if let Some(text) = value["text"].as_str() {
+        return Some(text.as_bytes().to_vec());
+    }
+    let text = value["bytes"].as_str()?.trim_end_matches('=');
+    let (mut bits, mut held, mut out) = (0_u32, 0, Vec::new());
+    for byte in text.bytes() {
+        let digit = DIGITS.iter().position(|digit| *digit == byte).expect("base64") as u32;
+        (bits, held) = (bits << 6 | digit, held + 6);
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    Some(out)
+}
+
+fn record(key: Option<Vec<u8>>, value: Option<Vec<u8>>, more: &Value) -> Record {
+    let header =
+        |header: &Value| (header["key"].as_str().expect("a name").to_owned(), bytes(header));
+    let headers = more["headers"].as_array().map(|all| all.iter().map(header).collect());
+    Record {
+        partition: Some(0),
+        key,
+        value,
+        headers: headers.unwrap_or_default(),
+        timestamp: more["timestamp"].as_i64(),
+    }
+}
+
+/// Adds the connector of a recorded case, whose records are in its topic already.
+fn add(setup: WorkerSetup, folder: &Path, vector: &Value) -> (WorkerSetup, Case) {
+    let id = vector["id"].as_str().expect("an id").to_owned();
+    let topic = topic_name(&id);
+    let dead_topic = format!("{topic}-dead");
+    let bootstrap = kafka::bootstrap();
+    kafka::create_topic(&bootstrap, &topic, 1);
+    let input = &vector["input"];
+    let records: Vec<Record> = match (&input["values"], &input["records"]) {
+        (Value::Array(values), _) => {
+            values.iter().map(|value| record(None, bytes(value), &Value::Null)).collect()
+        }
+        (_, Value::Array(records)) => {
+            let of = |r: &Value| record(bytes(&r["key"]), bytes(&r["value"]), r);
+            records.iter().map(of).collect()
+        }
+        _ => panic!("{id}: no records"),
+    };
+    kafka::produce(&bootstrap, &topic, records);
+    let file = folder.join(&id);
+    let given = input["config"].as_object().expect("a config");
+    let mut properties: Vec<(&str, &str)> =
+        given.iter().map(|(key, value)| (key.as_str(), value.as_str().expect("text"))).collect();
+    let own = [
+        ("connector.class", "FileStreamSink"),
+        ("topics", &*topic),
+        ("file", file.to_str().expect("UTF-8")),
+        ("consumer.override.auto.offset.reset", "earliest"),
+    ];
+    properties.retain(|(key, _)| own.iter().all(|(other, _)| key != other));
+    properties.extend(own);
+    for (key, value) in &mut properties {
+        if *key == "errors.deadletterqueue.topic.name" {
+            *value = &dead_topic;
+        }
+    }
+    let setup = setup.connector(&topic, &properties);
+    (setup, Case { id, topic, dead_topic, output: vector["output"].clone() })
+}
+
+fn run(vectors: &str, folder: &Path) -> (Worker, Vec<Case>) {
+    let mut setup = worker(&kafka::bootstrap());
+    let mut cases = Vec::new();
+    for line in vectors.lines() {
+        let vector: Value = serde_json::from_str(line).expect("JSON");
+        let case;
+        (setup, case) = add(setup, folder, &vector);
+        cases.push(case);
+    }
+    (setup.start(), cases)
+}
+
+#[track_caller]
+fn expect_file(folder: &Path, case: &Case) {
+    let wanted = case.output["file"].as_str().unwrap_or_default();
+    let what = format!("{} writes {wanted:?}", case.id);
+    eventually(PATIENCE, &what, || {
+        let text = std::fs::read_to_string(folder.join(&case.id)).ok()?;
+        (text == wanted).then_some(())
+    });
+}
+
+/// Connect's values of the headers that tell why; those of its own topic are ours.
+fn expect_letter(case: &Case, seen: &kafka::Read, wanted: &Value) {
+    let id = &case.id;
+    assert_eq!(
+        (&seen.key, &seen.value),
+        (&bytes(&wanted["key"]), &bytes(&wanted["value"])),
+        "{id}"
+    );
+    let headers = wanted["headers"].as_array().expect("headers");
+    assert_eq!(seen.headers.len(), headers.len(), "{id}: {:?}", seen.headers);
+    for ((name, value), wanted) in seen.headers.iter().zip(headers) {
+        assert_eq!(wanted["key"].as_str(), Some(name.as_str()), "{id}");
+        let text = |bytes: &Option<Vec<u8>>| {
+            bytes.as_ref().map(|b| String::from_utf8(b.clone()).expect("UTF-8"))
+        };
+        let seen = text(value);
+        match name.as_str() {
+            "__connect.errors.topic" | "__connect.errors.connector.name" => {
+                assert_eq!(seen.as_ref(), Some(&case.topic), "{id}");
+            }
+            // The texts of libraries; their beginning is the exception's class.
+            "__connect.errors.exception.message" => assert!(seen.is_some(), "{id}"),
+            "__connect.errors.exception.stacktrace" => {
+                let class =
+                    wanted["text"].as_str().and_then(|t| t.split_once(':')).expect("a class").0;
+                assert!(seen.expect("a text").starts_with(class), "{id}");
+            }
+            _ => assert_eq!(seen, text(&bytes(wanted)), "{id}: {name}"),
+        }
+    }
+}
+
+#[test]
+fn values_become_the_lines_that_were_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut worker, cases) = run(include_str!("../testdata/file-sinks.jsonl"), folder.path());
+    assert_eq!(cases.len(), 5);
+    cases.iter().for_each(|case| expect_file(folder.path(), case));
+    assert_eq!(worker.terminate().code(), Some(0));
+    // The positions are the group's alone: nothing is written again.
+    worker.restart();
+    let case = &cases[0];
+    let bootstrap = kafka::bootstrap();
+    kafka::produce(&bootstrap, &case.topic, [Record::value("once more").partition(0)]);
+    let wanted = format!("{}once more\n", case.output["file"].as_str().expect("text"));
+    eventually(PATIENCE, "the line after the restart", || {
+        let text = std::fs::read_to_string(folder.path().join(&case.id)).ok()?;
+        (text.len() >= wanted.len()).then(|| assert_eq!(text, wanted))
+    });
+    eventually(PATIENCE, "the position of the group", || {
+        let offsets =
+            kafka::group_offsets(&bootstrap, &format!("connect-{}", case.topic), &case.topic);
+        (offsets.get(&0) == Some(&5)).then_some(())
+    });
+}
+
+#[test]
+fn records_that_fail_become_the_dead_letters_that_were_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut worker, cases) = run(include_str!("../testdata/dead-letters.jsonl"), folder.path());
+    assert_eq!(cases.len(), 3);
+    let bootstrap = kafka::bootstrap();
+    for case in &cases {
+        expect_file(folder.path(), case);
+        let wanted = case.output["dlq"].as_array().expect("letters");
+        let letters = eventually(PATIENCE, "the dead letters", || {
+            if !kafka::topic_exists(&bootstrap, &case.dead_topic) {
+                return None;
+            }
+            let letters = kafka::read(&bootstrap, &case.dead_topic);
+            (letters.len() >= wanted.len()).then_some(letters)
+        });
+        assert_eq!(letters.len(), wanted.len(), "{}", case.id);
+        for (seen, wanted) in letters.iter().zip(wanted) {
+            expect_letter(case, seen, wanted);
+        }
+        let records = kafka::end_offsets(&bootstrap, &case.topic).get(&0).copied();
+        eventually(PATIENCE, "the position behind the letters", || {
+            let group = format!("connect-{}", case.topic);
+            let offsets = kafka::group_offsets(&bootstrap, &group, &case.topic);
+            (offsets.get(&0).copied() == records).then_some(())
+        });
+    }
+    assert_eq!(worker.terminate().code(), Some(0));
+}
