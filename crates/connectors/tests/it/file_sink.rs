@@ -109,7 +109,7 @@ fn what_comes_before_a_poison_record_is_written_and_nothing_behind_it() {
     let error = rig.put(vec![batch("a", 7, &["x", "!bad", "y"])]).expect_err("it ends");
     assert_eq!(error.kind, ErrorKind::Data);
     assert!(error.report().contains("not like this"), "{}", error.report());
-    assert!(error.report().contains("a-0"), "{}", error.report());
+    assert!(error.report().contains("topic a, partition 0, offset 8"), "{}", error.report());
     assert_eq!((rig.text(), rig.durable()), ("x\n".to_owned(), told(&[("a", 8)])));
 }
 
