@@ -77,7 +77,10 @@ fn b059_text_goes_into_columns_of_any_type() {
 fn b063_null_is_null_unless_asked_otherwise() {
     let db = postgres::database();
     db.execute("CREATE TABLE t (id int, qty int)");
-    let values = schema(&[("id", int()), ("qty", int().optional().default(Value::int(5)))]);
+    let values = schema(&[
+        ("id", int()),
+        ("qty", int().optional().default(Value::Int(5, data::Width::W32))),
+    ]);
     let one = [record(vec![Value::int(1), Value::Null])];
     let mut rig = Rig::new(&db.url(), &[], Tolerance::None);
     rig.open(&["t"]);
