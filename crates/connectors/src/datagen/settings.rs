@@ -95,8 +95,7 @@ struct ConfluentConfig {
 
     /// Without effect: making a record takes no time to speak of.
     #[config(key = "generate.timeout", importance = low)]
-    #[expect(dead_code, reason = "a key that is taken and means nothing")]
-    generate_timeout: Option<i64>,
+    _generate_timeout: Option<i64>,
 }
 
 /// What either comes to.

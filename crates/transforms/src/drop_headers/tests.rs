@@ -1,3 +1,5 @@
+//! The rules of this transform, each as a small case.
+
 use crate::testing::{batch, config_error, made, map};
 use data::{Cell, Header, Mask};
 

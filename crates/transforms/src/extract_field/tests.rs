@@ -1,3 +1,5 @@
+//! The rules of this transform, each as a small case.
+
 use super::*;
 use crate::testing::{apply, apply_to, config_error, made, map, map_value, record, text};
 use data::{Mask, RawBatchBuilder, Schema, SchemaBuilder, TopicPartition, Type, Value};

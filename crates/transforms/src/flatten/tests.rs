@@ -1,3 +1,5 @@
+//! The rules of this transform, each as a small case.
+
 use crate::testing::{apply, apply_to, made, map, map_value, record, text};
 use data::{Cell, Mask, Schema, SchemaBuilder, Type, Value, Width};
 use std::sync::Arc;

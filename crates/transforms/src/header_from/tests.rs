@@ -1,3 +1,5 @@
+//! The rules of this transform, each as a small case.
+
 use crate::testing::{batch, config_error, made, map, map_value, record, text};
 use data::{Batch, Cell, Header, Mask, Schema, SchemaBuilder, Type, Value};
 use std::sync::Arc;

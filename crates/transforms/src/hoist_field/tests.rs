@@ -1,3 +1,5 @@
+//! The rules of this transform, each as a small case.
+
 use crate::testing::{apply, apply_to, map_value, record, text};
 use data::{Schema, SchemaBuilder, Type, Value};
 use std::sync::Arc;

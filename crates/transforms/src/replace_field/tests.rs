@@ -1,3 +1,5 @@
+//! The rules of this transform, each as a small case.
+
 use super::*;
 use crate::testing::{apply, apply_all, config_error, made, map, record, text};
 use data::{Mask, SchemaBuilder, Type, Value};

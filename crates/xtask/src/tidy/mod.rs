@@ -89,10 +89,12 @@ fn read_all(root: &Path) -> Result<Vec<File>> {
         for entry in entries {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
+            // In a second work tree `.git` is a file.
+            if SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
+                continue;
+            }
             if kind.is_dir() {
-                if !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
-                    folders.push(path);
-                }
+                folders.push(path);
             } else if kind.is_file()
                 && let Ok(text) = fs::read_to_string(&path)
             {
