@@ -22,6 +22,7 @@ impl Heap {
     }
 
     /// The bytes of a span; empty where the span does not belong to this heap.
+    #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
         let part = if span.own_start().is_some() { &*self.own } else { &**self.raw };
         part.get(span.range()).unwrap_or_default()
@@ -108,6 +109,7 @@ impl Rows {
     }
 
     /// The elements of a list, the key-value sequence of a map, the fields of a struct.
+    #[inline]
     pub fn cells(&self, span: Span) -> &[Cell] {
         self.cells.get(span.range()).unwrap_or_default()
     }
@@ -162,15 +164,19 @@ impl Rows {
 
     /// Appends a copy of cells of this set, nulls behind it, and gives the place of both: what a
     /// struct or map becomes that is changed or extended.
+    #[inline]
     pub fn copy(&mut self, span: Span, more: usize) -> Span {
         let start = self.cells.len();
-        let len = self.cells(span).len();
-        self.cells.reserve(len + more);
-        if len > 0 {
-            self.cells.extend_from_within(span.range());
+        let range = span.range();
+        // A span out of bounds reads as empty.
+        if range.end <= start {
+            self.cells.extend_from_within(range);
         }
-        self.cells.resize(start + len + more, Cell::Null);
-        Span { start: start as u32, len: (len + more) as u32 }
+        let len = self.cells.len() - start + more;
+        if more > 0 {
+            self.cells.resize(start + len, Cell::Null);
+        }
+        Span { start: start as u32, len: len as u32 }
     }
 
     /// Appends the cells at these places of a span, in that order, and gives where they are; null for
@@ -187,6 +193,7 @@ impl Rows {
     }
 
     /// Writes one cell of an allocated span; an index past its end is ignored.
+    #[inline]
     pub fn set(&mut self, span: Span, index: usize, cell: Cell) {
         if index < span.len as usize
             && let Some(slot) = self.cells.get_mut(span.start as usize + index)

@@ -11,7 +11,7 @@ use config::{Config, ConfigErrors, Props};
 use data::{Batch, Cell, Logical, Mask, Roots, Rows, Schema, SchemaBuilder, Type, Width};
 use std::sync::Arc;
 
-use crate::copied::copy_struct;
+use crate::copied::{copy_struct, has_null};
 use crate::fault::Fault;
 use crate::part::{Part, Row, rewrite};
 use crate::plugin::key_and_value;
@@ -95,7 +95,7 @@ impl SetSchemaMetadata {
         let renamed = self.schemas.get(schema, |schema| rename(schema, name, version))?;
         let cell = match row.cell {
             // Shared with the record as it was, unless there are nulls to see to.
-            Cell::Struct(span) if rows.cells(span).contains(&Cell::Null) => {
+            Cell::Struct(span) if has_null(rows.cells(span)) => {
                 Cell::Struct(copy_struct(rows, schema, span, 0, self.replace)?)
             }
             cell if schema.logical() == renamed.logical() => cell,
