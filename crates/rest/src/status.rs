@@ -51,6 +51,9 @@ fn ours(status: &TaskStatus) -> Value {
         "records_reported": records_reported,
         "values_ignored": values_ignored,
     });
+    if let (Some(notice), Some(ours)) = (&status.notice, ours.as_object_mut()) {
+        ours.insert("notice".to_owned(), json!(notice));
+    }
     if let (Some(retrying), Some(ours)) = (&status.retrying, ours.as_object_mut()) {
         let Retrying { reason, sqlstate, attempts, since, next_attempt } = retrying;
         ours.insert("reason".to_owned(), json!(reason));
@@ -101,6 +104,7 @@ mod tests {
                 since: UNIX_EPOCH,
                 next_attempt: UNIX_EPOCH + std::time::Duration::from_millis(5),
             }),
+            notice: Some("waiting".to_owned()),
             ..TaskStatus::default()
         };
         let task = task(0, &status, "h:1", "0");
@@ -108,5 +112,6 @@ mod tests {
         assert_eq!(task["copycat"]["state"], "RETRYING");
         assert_eq!(task["copycat"]["next_attempt_ms"], 5);
         assert_eq!(task["copycat"]["sqlstate"], "57P01");
+        assert_eq!(task["copycat"]["notice"], "waiting");
     }
 }

@@ -50,6 +50,8 @@ pub struct TaskStatus {
     /// Why the task is FAILED, with the way on.
     pub trace: Option<String>,
     pub retrying: Option<Retrying>,
+    /// What a source waits for, or that it has come to its end.
+    pub notice: Option<String>,
     pub counters: Counters,
 }
 
@@ -59,6 +61,7 @@ impl Default for TaskStatus {
             state: State::Unassigned,
             trace: None,
             retrying: None,
+            notice: None,
             counters: Counters::default(),
         }
     }

@@ -294,13 +294,14 @@ impl Work {
         }
     }
 
-    /// Tells once what a task waits for.
+    /// Tells what a task waits for: in the log once, in the status as long as it does.
     fn say_notice(&mut self) {
         let notice = self.task.notice();
         if notice != self.state.notice {
             if let Some(text) = &notice {
                 tracing::info!("{text}");
             }
+            self.status.update(|status| status.notice.clone_from(&notice));
             self.state.notice = notice;
         }
     }

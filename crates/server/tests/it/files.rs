@@ -1,6 +1,7 @@
-//! Kafka into files by the worker, compared with what a worker of Kafka Connect did.
+//! The file connectors and the generator in a worker: compared with what a worker of Kafka Connect did,
+//! and over bad input and kills.
 
-use crate::harness::{PATIENCE, worker};
+use crate::harness::{PATIENCE, task, wait_failed, worker};
 use serde_json::Value;
 use std::path::Path;
 use testkit::{
@@ -194,5 +195,143 @@ fn records_that_fail_become_the_dead_letters_that_were_recorded() {
             (offsets.get(&0).copied() == records).then_some(())
         });
     }
+    assert_eq!(worker.terminate().code(), Some(0));
+}
+
+/// A source connector on one file, with text values.
+fn source<'a>(
+    topic: &'a str,
+    file: &'a str,
+    more: &[(&'a str, &'a str)],
+) -> Vec<(&'a str, &'a str)> {
+    let mut properties = vec![
+        ("connector.class", "FileStreamSource"),
+        ("file", file),
+        ("topic", topic),
+        ("value.converter", "org.apache.kafka.connect.storage.StringConverter"),
+    ];
+    properties.extend_from_slice(more);
+    properties
+}
+
+#[test]
+fn a_file_that_is_not_there_is_waited_for_and_a_folder_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (late, wrong) = (path("late.txt"), path("folder"));
+    std::fs::create_dir(&wrong).expect("a folder");
+    let bootstrap = kafka::bootstrap();
+    let [topic, other] = ["late", "never"].map(topic_name);
+    kafka::create_topic(&bootstrap, &topic, 1);
+    let mut worker = worker(&bootstrap)
+        .worker("offset.storage.file.filename", &path("offsets"))
+        .connector(&topic, &source(&topic, &late, &[]))
+        .connector(&other, &source(&topic, &wrong, &[]))
+        .start();
+    let reason = wait_failed(&worker, &other);
+    assert!(reason.contains("is a folder") && reason.contains("`file`"), "{reason}");
+    eventually(PATIENCE, "the status says what it waits for", || {
+        let notice = task(&worker, &topic)["copycat"]["notice"].as_str()?.to_owned();
+        notice.contains("late.txt is not there, waiting for it").then_some(())
+    });
+    std::fs::write(&late, "here\n").expect("a file");
+    eventually(PATIENCE, "the line", || {
+        (kafka::end_offsets(&bootstrap, &topic).get(&0) == Some(&1)).then_some(())
+    });
+    eventually(PATIENCE, "nothing is waited for", || {
+        task(&worker, &topic)["copycat"]["notice"].is_null().then_some(())
+    });
+    assert_eq!(worker.terminate().code(), Some(0));
+    let log = worker.logs();
+    assert_eq!(log.matches("is not there, waiting for it").count(), 1, "{log}");
+}
+
+#[test]
+fn a_line_that_is_too_large_names_the_setting_and_with_all_holds_up_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let file = path("lines.txt");
+    let large = "x".repeat(3_000_000);
+    std::fs::write(&file, format!("first\n{large}\nlast\n")).expect("a file");
+    let bootstrap = kafka::bootstrap();
+    let [strict, tolerant, dead] = ["strict", "tolerant", "dead"].map(topic_name);
+    for topic in [&strict, &tolerant] {
+        kafka::create_topic(&bootstrap, topic, 1);
+    }
+    let all = [
+        ("errors.tolerance", "all"),
+        ("errors.deadletterqueue.topic.name", dead.as_str()),
+        ("errors.deadletterqueue.topic.replication.factor", "1"),
+        ("errors.deadletterqueue.context.headers.enable", "true"),
+    ];
+    let mut worker = worker(&bootstrap)
+        .worker("offset.storage.file.filename", &path("offsets"))
+        .connector(&strict, &source(&strict, &file, &[]))
+        .connector(&tolerant, &source(&tolerant, &file, &all))
+        .start();
+    let reason = wait_failed(&worker, &strict);
+    for part in [strict.as_str(), "producer.override.max.request.size", "errors.tolerance=all"] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    assert_eq!(kafka::read(&bootstrap, &strict).len(), 1, "what came before it stays");
+    eventually(PATIENCE, "the lines around it", || {
+        (kafka::end_offsets(&bootstrap, &tolerant).get(&0) == Some(&2)).then_some(())
+    });
+    let seen = kafka::read(&bootstrap, &tolerant);
+    assert_eq!(seen.iter().map(kafka::Read::text).collect::<Vec<_>>(), ["first", "last"]);
+    let letters = kafka::read(&bootstrap, &dead);
+    assert_eq!(letters.len(), 1);
+    assert_eq!(letters[0].header("__connect.errors.stage"), Some("KAFKA_PRODUCE"));
+    assert_eq!(worker.terminate().code(), Some(0));
+}
+
+/// Generated records, each once in the topic whatever happens to the worker.
+#[test]
+fn generated_records_arrive_once_over_kills() {
+    const COUNT: usize = 3_000;
+    let bootstrap = kafka::bootstrap();
+    let topic = topic_name("generated");
+    kafka::create_topic(&bootstrap, &topic, 2);
+    let mut worker = worker(&bootstrap)
+        .worker("exactly.once.source.support", "enabled")
+        .worker("group.id", &format!("g-{topic}"))
+        .worker("offset.storage.topic", &format!("offsets-{topic}"))
+        .worker("offset.storage.partitions", "1")
+        .worker("offset.storage.replication.factor", "1")
+        .connector(
+            &topic,
+            &[
+                ("connector.class", "datagen"),
+                ("topic", &topic),
+                ("tasks.max", "2"),
+                ("template", r#"{"n": "${sequence}"}"#),
+                ("schema.enable", "false"),
+                ("rate", "1500"),
+                ("count", &COUNT.to_string()),
+                ("value.converter", "org.apache.kafka.connect.json.JsonConverter"),
+                ("value.converter.schemas.enable", "false"),
+            ],
+        )
+        .start();
+    for part in 1..=3 {
+        eventually(PATIENCE, "a part of the records", || {
+            let ends: i64 = kafka::end_offsets(&bootstrap, &topic).values().sum();
+            (ends >= part * 500).then_some(())
+        });
+        worker.kill9();
+        worker.restart();
+    }
+    let mut seen = Vec::new();
+    eventually(PATIENCE, "all records", || {
+        seen = kafka::read(&bootstrap, &topic);
+        (seen.len() >= COUNT).then_some(())
+    });
+    let number = |read: &kafka::Read| {
+        let value: Value = serde_json::from_str(read.text()).expect("JSON");
+        value["n"].as_u64().expect("a number") as usize
+    };
+    let mut numbers: Vec<usize> = seen.iter().map(number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..COUNT).collect::<Vec<_>>());
     assert_eq!(worker.terminate().code(), Some(0));
 }
