@@ -1,11 +1,11 @@
 //! The file connectors and the generator in a worker: compared with what a worker of Kafka Connect did,
 //! and over bad input and kills.
 
-use crate::harness::{PATIENCE, task, wait_failed, worker};
+use crate::harness::{PATIENCE, faults, random_moment, task, wait_failed, worker};
 use serde_json::Value;
 use std::path::Path;
 use testkit::{
-    eventually,
+    Rng, eventually,
     kafka::{self, Record, topic_name},
     process::{Worker, WorkerSetup},
 };
@@ -334,4 +334,84 @@ fn generated_records_arrive_once_over_kills() {
     numbers.sort_unstable();
     assert_eq!(numbers, (0..COUNT).collect::<Vec<_>>());
     assert_eq!(worker.terminate().code(), Some(0));
+}
+
+fn line(number: usize) -> String {
+    format!("{number} is a line that is long enough to be cut in two")
+}
+
+/// Whether a record is none that the converter takes.
+fn is_bad(number: usize) -> bool {
+    number % 97 == 5
+}
+
+/// Every good record is a line; what else there is is the beginning of one.
+#[track_caller]
+fn expect_lines(text: &str, count: usize) {
+    let mut seen = vec![0_u32; count];
+    for found in text.lines() {
+        let number = found.split(' ').next().and_then(|number| number.parse::<usize>().ok());
+        match number.filter(|n| *n < count && line(*n) == found) {
+            Some(number) => seen[number] += 1,
+            None => assert!((0..count).any(|n| line(n).starts_with(found)), "{found}"),
+        }
+    }
+    for (number, times) in seen.iter().enumerate() {
+        assert_eq!(*times == 0, is_bad(number), "line {number}: {times} times");
+    }
+}
+
+/// Every record is a line at least once, every bad one a dead letter at least once; what a kill cut off
+/// is the beginning of a line that follows whole.
+#[test]
+fn fault_kill9_file_sink() {
+    const PART: usize = 2_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("out.txt");
+    let bootstrap = kafka::bootstrap();
+    let [topic, dead] = ["sink-kills", "sink-kills-dead"].map(topic_name);
+    kafka::create_topic(&bootstrap, &topic, 2);
+    let mut worker = worker(&bootstrap)
+        .connector(
+            &topic,
+            &[
+                ("connector.class", "FileStreamSink"),
+                ("topics", &topic),
+                ("file", file.to_str().expect("UTF-8")),
+                ("value.converter", "org.apache.kafka.connect.json.JsonConverter"),
+                ("value.converter.schemas.enable", "false"),
+                ("consumer.override.auto.offset.reset", "earliest"),
+                ("errors.tolerance", "all"),
+                ("errors.deadletterqueue.topic.name", &dead),
+                ("errors.deadletterqueue.topic.replication.factor", "1"),
+            ],
+        )
+        .start();
+    let mut rng = Rng::seeded("file-sink-kills");
+    let mut count = 0;
+    for _ in 0..faults() {
+        let records = (count..count + PART).map(|n| {
+            let text = if is_bad(n) { format!("{{bad {n}") } else { format!("\"{}\"", line(n)) };
+            Record::value(text).partition((n % 2) as i32)
+        });
+        kafka::produce(&bootstrap, &topic, records);
+        count += PART;
+        random_moment(&mut rng, &mut worker);
+        worker.kill9();
+        worker.restart();
+    }
+    let group = format!("connect-{topic}");
+    eventually(PATIENCE, "everything is written and committed", || {
+        let offsets = kafka::group_offsets(&bootstrap, &group, &topic);
+        (offsets.values().sum::<i64>() == count as i64).then_some(())
+    });
+    assert_eq!(worker.terminate().code(), Some(0));
+    let text = std::fs::read_to_string(&file).expect("a file");
+    assert!(text.ends_with('\n'));
+    expect_lines(&text, count);
+    let letters = kafka::read(&bootstrap, &dead);
+    for number in (0..count).filter(|n| is_bad(*n)) {
+        let wanted = format!("{{bad {number}");
+        assert!(letters.iter().any(|letter| letter.text() == wanted), "no letter {wanted}");
+    }
 }
