@@ -89,6 +89,14 @@ impl Connector {
         }
     }
 
+    /// See [`SourceConnector::has_references`].
+    pub fn has_references(&self, key: &str) -> bool {
+        match self {
+            Connector::Sink(_) => false,
+            Connector::Source(source) => source.has_references(key),
+        }
+    }
+
     /// Checks that go beyond single keys.
     pub fn validate(&self, props: &Props) -> Vec<ConfigError> {
         match self {

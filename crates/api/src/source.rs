@@ -128,6 +128,12 @@ pub trait SourceConnector: Send + Sync {
         Vec::new()
     }
 
+    /// Whether `${…}` in this key means something to the connector: references to secrets that are left
+    /// as they are there are not worth a word.
+    fn has_references(&self, _key: &str) -> bool {
+        false
+    }
+
     /// Checks that go beyond single keys. Keys in the result are the user's own.
     fn validate(&self, _props: &Props) -> Vec<ConfigError> {
         Vec::new()

@@ -49,6 +49,10 @@ impl SourceConnector for Datagen {
         settings::def(class)
     }
 
+    fn has_references(&self, key: &str) -> bool {
+        key == "template"
+    }
+
     fn validate(&self, props: &Props) -> Vec<ConfigError> {
         Settings::read(props, 1).err().unwrap_or_default()
     }

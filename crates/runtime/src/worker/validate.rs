@@ -31,7 +31,8 @@ impl Worker {
             .map_err(|text| ConfigErrors::one("connector.class", text))?;
         let connector = (plugin.make)();
         let mut found = Findings::default();
-        for left in &resolved.unresolved {
+        let left = resolved.unresolved.iter();
+        for left in left.filter(|left| !connector.has_references(&left.key)) {
             let (key, reference) = (&left.key, &left.reference);
             found.notices.push(format!("{key}: {reference} stays as written: {}", left.reason));
         }
