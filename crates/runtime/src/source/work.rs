@@ -251,7 +251,13 @@ impl Work {
                     stored += 1;
                     self.state.acked.done(RecordId::from_number(delivery.id));
                 }
-                Err(error) => self.undelivered(delivery.id, error)?,
+                Err(error) => {
+                    // A client that cannot go on drops what it holds, which tells nothing of records.
+                    if let Some(fatal) = output.fatal_error() {
+                        return Err(kafka_error(fatal));
+                    }
+                    self.undelivered(delivery.id, error)?;
+                }
             }
         }
         if stored > 0 {
