@@ -25,9 +25,11 @@ fuzz_target!(|input: &str| {
         String::from_utf8(out).expect("text is UTF-8")
     };
     let once = written(&value);
-    // Escapes stay when text is read, and a float that is zero is read as an integer.
+    // Escapes stay when text is read, and a float that is whole is read as an integer.
+    let whole = once.as_bytes().windows(2).any(|pair| matches!(pair, [b'E', b'0'..=b'9']));
     if !once.contains('\\')
         && !once.contains("0.0")
+        && !whole
         && let Some((_, again)) = values::parse_string(&once)
     {
         assert_eq!(written(&again), once);

@@ -40,6 +40,8 @@ pub fn cell_class(schema: Option<&Schema>, cell: Cell) -> &'static str {
         }
         (Cell::Int(..), Some((logical, _))) if logical.is_temporal() => "class java.util.Date",
         (Cell::Float(_), Some((_, Type::Float32))) => "class java.lang.Float",
+        // What `Rows::put_value` makes of a double that got there.
+        (Cell::Number(_), Some((_, Type::Float32))) => "class java.lang.Double",
         _ => class_name(cell),
     }
 }

@@ -21,6 +21,10 @@ impl Rows {
             Value::Int(v, width) => Cell::Int(*v, *width),
             Value::Float32(v) if kind(schema) == Some(Type::Float32) => Cell::Float(f64::from(*v)),
             Value::Float32(v) => Cell::Float32(*v),
+            // Under FLOAT32 a cell of a float is one of 32 bits; digits are neither.
+            Value::Float(v) if kind(schema) == Some(Type::Float32) => {
+                Cell::Number(self.heap.put(format!("{v:?}").as_bytes()))
+            }
             Value::Float(v) => Cell::Float(*v),
             Value::Text(v) => Cell::Text(self.heap.put(v.as_bytes())),
             Value::Bytes(v) => Cell::Bytes(self.heap.put(v)),
@@ -135,10 +139,6 @@ fn integer(schema: Option<&Schema>, value: i64, width: Width) -> Value {
         }
         (Logical::Date, _) => Value::Instant(value.saturating_mul(DAY_MS)),
         (Logical::Time | Logical::Timestamp, _) => Value::Instant(value),
-        (_, Type::Int8) => Value::Int(value, Width::W8),
-        (_, Type::Int16) => Value::Int(value, Width::W16),
-        (_, Type::Int32) => Value::Int(value, Width::W32),
-        (_, Type::Int64) => Value::Int(value, Width::W64),
         _ => Value::Int(value, width),
     }
 }

@@ -9,7 +9,7 @@
 use super::fault::Fault;
 use super::scan::Kind;
 use super::token::Token;
-use data::{DATE, DECIMAL, Logical, Schema, TIME, TIMESTAMP, Type, Width};
+use data::{DATE, DECIMAL, Schema, TIME, TIMESTAMP, Type, Width};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,6 +38,13 @@ pub(super) enum Read {
     Bytes,
     /// The schema's scale.
     Decimal(i32),
+    /// A date or time whose schema has the name of one but not the type.
+    Instant {
+        /// Milliseconds of one.
+        unit_ms: i64,
+        min: i64,
+        max: i64,
+    },
     List(Box<Plan>),
     /// The key schema is STRING: a JSON object. The plan is the values'.
     Object(Box<Plan>),
@@ -98,6 +105,11 @@ impl Plan {
         Ok(Plan { schema: Arc::clone(schema), read })
     }
 
+    /// Whether the name is that of a date, time or timestamp.
+    pub(super) fn is_temporal(&self) -> bool {
+        matches!(self.schema.name(), Some(DATE | TIME | TIMESTAMP))
+    }
+
     /// The fault of a value of the wrong kind.
     #[cold]
     pub(super) fn mismatch(&self, found: Kind) -> Fault {
@@ -110,7 +122,7 @@ impl Plan {
                 "Invalid type for Decimal, underlying representation should be numeric or bytes \
                  but was {found}"
             ),
-            Read::Integer { .. } if is_logical(&self.schema) => format!(
+            _ if self.is_temporal() => format!(
                 "Invalid type for {logical}, underlying representation should be {} but was {found}",
                 if logical == "Timestamp" { "integral" } else { "integer" }
             ),
@@ -131,7 +143,7 @@ impl Plan {
     /// The fault of a value of the right kind that cannot be had exactly.
     #[cold]
     pub(super) fn unfit(&self, why: &str) -> Fault {
-        if is_logical(&self.schema) && matches!(self.read, Read::Integer { .. }) {
+        if self.is_temporal() {
             return self.mismatch(Kind::Number);
         }
         Fault::data(format!("Invalid value for {} field: {why}", self.schema.kind().name()))
@@ -146,35 +158,26 @@ fn integer(min: i64, max: i64, width: Width) -> Read {
     Read::Integer { min, max, width }
 }
 
-fn is_logical(schema: &Schema) -> bool {
-    matches!(schema.name(), Some(DATE | TIME | TIMESTAMP))
-}
-
 /// What the four logical names make of a schema; the name alone decides, as in Connect.
 fn logical_of(schema: &Schema) -> Option<Read> {
     const DAY_MS: i64 = 86_400_000;
-    let kind = schema.kind();
-    let int32 = integer(i32::MIN.into(), i32::MAX.into(), Width::W32);
-    let (what, wanted) = match (schema.name()?, kind, schema.logical()) {
-        (DECIMAL, Type::Bytes, Logical::Decimal(Some(scale))) => return Some(Read::Decimal(scale)),
-        (DECIMAL, Type::Bytes, _) => {
+    let (ints, longs) = ((i32::MIN.into(), i32::MAX.into()), (i64::MIN, i64::MAX));
+    let (natural, unit_ms, (min, max)) = match schema.name()? {
+        DATE => (Type::Int32, DAY_MS, ints),
+        TIME => (Type::Int32, 1, (0, DAY_MS)),
+        TIMESTAMP => (Type::Int64, 1, longs),
+        DECIMAL => {
+            let scale = schema.parameter("scale").and_then(|scale| scale.parse().ok());
             let text = "Invalid Decimal schema: the scale parameter is missing or no integer";
-            return Some(Read::Nothing(text.to_owned()));
+            return Some(scale.map_or_else(|| Read::Nothing(text.to_owned()), Read::Decimal));
         }
-        (DATE, Type::Int32 | Type::Int64, _) => return Some(int32),
-        (TIME, Type::Int32 | Type::Int64, _) => return Some(integer(0, DAY_MS, Width::W32)),
-        (TIMESTAMP, Type::Int64, _) => return Some(integer(i64::MIN, i64::MAX, Width::W64)),
-        (TIMESTAMP, Type::Int32, _) => return Some(int32),
-        (DECIMAL, _, _) => ("Decimal", "numeric or bytes"),
-        (DATE, _, _) => ("Date", "integer"),
-        (TIME, _, _) => ("Time", "integer"),
-        (TIMESTAMP, _, _) => ("Timestamp", "integral"),
         _ => return None,
     };
-    Some(Read::Nothing(format!(
-        "Invalid type for {what}, underlying representation should be {wanted} but was {}",
-        kind.name()
-    )))
+    Some(match natural {
+        natural if natural != schema.kind() => Read::Instant { unit_ms, min, max },
+        Type::Int64 => integer(min, max, Width::W64),
+        _ => integer(min, max, Width::W32),
+    })
 }
 
 impl Fields {

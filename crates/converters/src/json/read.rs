@@ -119,8 +119,10 @@ impl Reader<'_> {
 
     #[cold]
     fn odd_integer(&self, plan: &Plan, number: &Number) -> Result<i64, Fault> {
-        number
-            .exact_integer(self.scan.bytes())
+        let exact = number.exact_integer(self.scan.bytes());
+        // Connect asks dates and times for integers that are written as such.
+        exact
+            .filter(|_| !plan.is_temporal())
             .ok_or_else(|| plan.unfit("the number is out of range or has a fraction"))
     }
 
@@ -159,6 +161,10 @@ impl Reader<'_> {
                 Ok(Cell::Decimal { unscaled, scale: *scale })
             }
             (Read::Decimal(scale), Kind::Number) => self.decimal(*scale),
+            (Read::Instant { unit_ms, min, max }, Kind::Number) => {
+                let value = self.integer(plan, *min, *max)?;
+                Ok(Cell::Instant(value.saturating_mul(*unit_ms)))
+            }
             (Read::List(items), Kind::Array) => self.list(items),
             (Read::List(items), Kind::Object) => self.object_as_list(items),
             (Read::Object(values), Kind::Object) => {

@@ -8,8 +8,8 @@ use super::options::{DecimalFormat, Options};
 use super::strings::{HIGH, special};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use data::java_text::{class_name, put, write_decimal, write_double, write_float};
-use data::{Cell, DATE, DECIMAL, Logical, Rows, Schema, Span, TIME, TIMESTAMP, Type};
+use data::java_text::{cell_class, class_name, put, write_decimal, write_double, write_float};
+use data::{Cell, DATE, DECIMAL, Rows, Schema, Span, TIME, TIMESTAMP, Type, Width};
 
 /// Milliseconds of a day; Connect's Time may be as much.
 const DAY_MS: i64 = 86_400_000;
@@ -28,26 +28,23 @@ pub(super) fn write_value(
     let Some(schema) = schema else {
         return write_plain(rows, cell, out);
     };
+    if schema.name().is_some()
+        && let Some(written) = write_named(options, rows, schema, cell, out)
+    {
+        return written;
+    }
     match (schema.kind(), cell) {
         (_, Cell::Null) => return write_null(options, schema, out),
-        (Type::Int8, Cell::Int(value, _)) if i8::try_from(value).is_ok() => integer(value, out),
-        (Type::Int16, Cell::Int(value, _)) if i16::try_from(value).is_ok() => integer(value, out),
-        (Type::Int32, Cell::Int(value, _)) if i32::try_from(value).is_ok() => {
-            check_time(schema, value)?;
-            integer(value, out);
-        }
-        (Type::Int64, Cell::Int(value, _)) => integer(value, out),
+        (Type::Int8, Cell::Int(value, Width::W8))
+        | (Type::Int16, Cell::Int(value, Width::W16))
+        | (Type::Int32, Cell::Int(value, Width::W32))
+        | (Type::Int64, Cell::Int(value, Width::W64)) => integer(value, out),
         (Type::Float32, Cell::Float(value)) => float(value as f32, out),
         (Type::Float32, Cell::Float32(value)) => float(value, out),
         (Type::Float64, Cell::Float(value)) => double(value, out),
         (Type::Boolean, Cell::Bool(value)) => boolean(value, out),
         (Type::String, Cell::Text(span)) => write_string(rows.text(span), out),
-        (Type::Bytes, Cell::Decimal { unscaled, scale }) if schema.name() == Some(DECIMAL) => {
-            decimal(options, schema, rows.bytes(unscaled), scale, out)?;
-        }
-        (Type::Bytes, Cell::Bytes(span)) if schema.name() != Some(DECIMAL) => {
-            bytes(rows.bytes(span), out);
-        }
+        (Type::Bytes, Cell::Bytes(span)) => bytes(rows.bytes(span), out),
         (Type::Array, Cell::List(span)) => {
             let items = schema.value_schema().map(AsRef::as_ref);
             list(rows.cells(span), out, |item, out| write_value(options, rows, items, item, out))?;
@@ -70,6 +67,41 @@ pub(super) fn write_value(
         (_, other) => return Err(mismatch(schema, other)),
     }
     Ok(())
+}
+
+/// A value under a logical name. The name decides whatever the schema's type is, as in Connect.
+/// `None`: nothing but the type counts.
+fn write_named(
+    options: &Options,
+    rows: &Rows,
+    schema: &Schema,
+    cell: Cell,
+    out: &mut Vec<u8>,
+) -> Option<Result<(), Refused>> {
+    let name = schema.name().filter(|name| [DATE, TIME, TIMESTAMP, DECIMAL].contains(name))?;
+    // An integer of a temporal schema is its encoding, unless it is so narrow.
+    let is_encoding = schema.logical().is_temporal() && !matches!(cell, Cell::Int(_, Width::W8));
+    let encoded = match (name, cell) {
+        (_, Cell::Null) => return None,
+        (DECIMAL, Cell::Decimal { unscaled, scale }) => {
+            return Some(decimal(options, schema, rows.bytes(unscaled), scale, out));
+        }
+        (DATE | TIME | TIMESTAMP, Cell::Int(value, _)) if is_encoding => value,
+        (DATE, Cell::Instant(ms)) if ms.rem_euclid(DAY_MS) == 0 => ms.div_euclid(DAY_MS),
+        (DATE, Cell::Instant(_)) => return Some(Err(not_only("Date", "time"))),
+        (TIME | TIMESTAMP, Cell::Instant(ms)) => ms,
+        _ => return Some(Err(mismatch(schema, cell))),
+    };
+    if name == TIME && !(0..=DAY_MS).contains(&encoded) {
+        return Some(Err(not_only("Time", "date")));
+    }
+    integer(encoded, out);
+    Some(Ok(()))
+}
+
+#[cold]
+fn not_only(name: &str, other: &str) -> Refused {
+    format!("Kafka Connect {name} type should not have any {other} fields set to non-zero values.")
 }
 
 /// The null rules: the default, if nulls are replaced; else null, if that is allowed.
@@ -103,7 +135,7 @@ fn write_plain(rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Result<(), Refused
         Cell::Map(span) => {
             let cells = rows.cells(span);
             if cells.chunks_exact(2).all(|pair| matches!(pair, [Cell::Text(_), _])) {
-                object(rows, cells, out, |item, out| write_plain(rows, item, out))?;
+                object(cells, out, |item, _, out| write_plain(rows, item, out))?;
             } else {
                 pairs(cells, out, |item, _, out| write_plain(rows, item, out))?;
             }
@@ -129,7 +161,23 @@ fn write_map(
     let values = schema.value_schema().map(AsRef::as_ref);
     let cells = rows.cells(span);
     if keys.is_some_and(|keys| keys.kind() == Type::String) {
-        return object(rows, cells, out, |item, out| write_value(options, rows, values, item, out));
+        return object(cells, out, |item, is_key, out| match item {
+            item if !is_key => write_value(options, rows, values, item, out),
+            Cell::Text(span) => {
+                write_string(rows.text(span), out);
+                Ok(())
+            }
+            // The default of a null, or the text of what a logical name makes of a key.
+            item => {
+                let mut key = Vec::new();
+                write_value(options, rows, keys, item, &mut key)?;
+                let quote = key.first().is_none_or(|byte| *byte != b'"').then_some(b'"');
+                out.extend(quote);
+                out.extend_from_slice(&key);
+                out.extend(quote);
+                Ok(())
+            }
+        });
     }
     pairs(cells, out, |item, is_key, out| {
         write_value(options, rows, if is_key { keys } else { values }, item, out)
@@ -150,25 +198,19 @@ fn list(
     Ok(())
 }
 
+/// A map as an object; `write` is told whether it writes a key, which has to be JSON text.
 fn object(
-    rows: &Rows,
     cells: &[Cell],
     out: &mut Vec<u8>,
-    mut write: impl FnMut(Cell, &mut Vec<u8>) -> Result<(), Refused>,
+    mut write: impl FnMut(Cell, bool, &mut Vec<u8>) -> Result<(), Refused>,
 ) -> Result<(), Refused> {
     out.push(b'{');
     for (index, pair) in cells.chunks_exact(2).enumerate() {
         let [key, value] = pair else { continue };
         comma(index, out);
-        match key {
-            Cell::Text(span) => write_string(rows.text(*span), out),
-            Cell::Null => out.extend_from_slice(b"\"null\""),
-            other => {
-                return Err(format!("Invalid type for STRING: {}", class_name(*other)));
-            }
-        }
+        write(*key, true, out)?;
         out.push(b':');
-        write(*value, out)?;
+        write(*value, false, out)?;
     }
     out.push(b'}');
     Ok(())
@@ -195,7 +237,7 @@ fn pairs(
 }
 
 fn mismatch(schema: &Schema, cell: Cell) -> Refused {
-    let class = class_name(cell);
+    let class = cell_class(Some(schema), cell);
     let logical = match schema.name() {
         Some(DECIMAL) => Some(("Decimal", "BigDecimal")),
         Some(DATE) => Some(("Date", "Date")),
@@ -203,26 +245,13 @@ fn mismatch(schema: &Schema, cell: Cell) -> Refused {
         Some(TIMESTAMP) => Some(("Timestamp", "Date")),
         _ => None,
     };
-    match (logical, schema.kind(), cell) {
-        (_, kind, Cell::Int(..)) if kind.is_integer() => {
-            format!("Invalid value for {}: the number is out of range", kind.name())
-        }
-        (Some((name, wanted)), ..) => {
+    match (logical, schema.kind()) {
+        (Some((name, wanted)), _) => {
             format!("Invalid type for {name}, expected {wanted} but was {class}")
         }
-        (None, Type::Bytes, _) => format!("Invalid type for bytes type: {class}"),
-        (None, kind, _) => format!("Invalid type for {}: {class}", kind.name()),
+        (None, Type::Bytes) => format!("Invalid type for bytes type: {class}"),
+        (None, kind) => format!("Invalid type for {}: {class}", kind.name()),
     }
-}
-
-fn check_time(schema: &Schema, value: i64) -> Result<(), Refused> {
-    if schema.logical() == Logical::Time && !(0..=DAY_MS).contains(&value) {
-        return Err(
-            "Kafka Connect Time type should not have any date fields set to non-zero values."
-                .to_owned(),
-        );
-    }
-    Ok(())
 }
 
 fn decimal(
@@ -232,7 +261,8 @@ fn decimal(
     scale: i32,
     out: &mut Vec<u8>,
 ) -> Result<(), Refused> {
-    let Logical::Decimal(Some(wanted)) = schema.logical() else {
+    let wanted = schema.parameter("scale").and_then(|scale| scale.parse::<i32>().ok());
+    let Some(wanted) = wanted else {
         return Err(
             "Invalid Decimal schema: the scale parameter is missing or no integer".to_owned()
         );

@@ -34,7 +34,7 @@ fn row_that_cannot_be_written_leaves_its_neighbours_whole() {
     assert_eq!(
         errors,
         [
-            (1, "Invalid value for INT8: the number is out of range"),
+            (1, "Invalid type for INT8: class java.lang.Integer"),
             (2, "Invalid type for INT8: class java.lang.String"),
         ]
     );

@@ -178,7 +178,10 @@ impl<'a> Parser<'a> {
                 more += 1;
             }
             let rest = self.slice(mark..self.mark());
-            if let Some(parsed) = temporal::parse(&[token, rest].concat()) {
+            // As in Connect, either both colons of a time are escaped or none.
+            if more == 4
+                && let Some(parsed) = temporal::parse(&[token, rest].concat())
+            {
                 return Some(parsed);
             }
             self.rewind(mark);

@@ -64,6 +64,11 @@ fn times_are_read_across_their_colons() {
     let map = read("{\"k1\":14:34:54.346Z, \"k2\": \"2019-08-23\"}");
     let (left, right) = (Value::Instant(52_494_346), Value::Instant(1_566_518_400_000));
     assert_eq!(map, Value::Map(vec![(text("k1"), left), (text("k2"), right)]));
+    let escaped = "14\\:34\\:54.346Z";
+    assert_eq!(read(escaped), Value::Instant(52_494_346));
+    for half in ["14\\:34:54.346Z", "14:34\\:54.346Z"] {
+        assert_eq!(read(half), text(half));
+    }
     assert_eq!(read("2019-13-45"), text("2019-13-45"));
     assert_eq!(read("[2019-13-45]"), text("[2019-13-45]"));
 }
