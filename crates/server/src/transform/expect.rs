@@ -3,7 +3,7 @@
 //! A line says what becomes of the record of the same number: a record, `{"dropped": STEP}` or
 //! `{"failed": {…}}`. Members that an expected record or failure leaves out are not compared.
 
-use super::diff::{Change, changes, json_leaves};
+use super::diff::{Change, Leaf, changes, json_leaves};
 use super::json::Tree;
 use crate::exit::Failure;
 use serde_json::value::RawValue;
@@ -49,6 +49,11 @@ pub(super) fn compare(expected: &Tree, actual: &Tree, schemas: bool) -> Vec<Chan
     if expected.same(&actual) {
         return Vec::new();
     }
+    let kinds = [&expected, &actual].map(|tree| outcome(tree));
+    let [wanted, seen] = kinds.map(|kind| leaf("outcome", kind.to_owned()));
+    if wanted != seen {
+        return vec![Change::Changed(wanted, seen)];
+    }
     let found = changes(&json_leaves(&expected), &json_leaves(&actual));
     match found.is_empty() {
         // They differ in what has no leaf, such as an empty object beside an absent one.
@@ -57,9 +62,28 @@ pub(super) fn compare(expected: &Tree, actual: &Tree, schemas: bool) -> Vec<Chan
     }
 }
 
-fn whole(tree: &Tree) -> Vec<super::diff::Leaf> {
-    let (path, text) = ("record".to_owned(), tree.to_string());
-    vec![super::diff::Leaf { path, text, kind: String::new() }]
+/// The difference of a record that was not expected at all.
+pub(super) fn unexpected() -> Vec<Change> {
+    let nothing = leaf("outcome", "no more records".to_owned());
+    vec![Change::Changed(nothing, leaf("outcome", "a record".to_owned()))]
+}
+
+/// What became of a record, in a word.
+fn outcome(tree: &Tree) -> &'static str {
+    let is = |name: &str| tree.member(name).is_some();
+    match (is("dropped"), is("failed")) {
+        (true, _) => "dropped",
+        (_, true) => "failed",
+        _ => "kept",
+    }
+}
+
+fn whole(tree: &Tree) -> Vec<Leaf> {
+    vec![leaf("record", tree.to_string())]
+}
+
+fn leaf(path: &str, text: String) -> Leaf {
+    Leaf { path: path.to_owned(), text, kind: String::new() }
 }
 
 /// The members that are expected, and the kind of outcome, whatever is expected.
@@ -132,7 +156,7 @@ mod tests {
         for (expected, actual) in
             [("{}", dropped), ("{}", FAILED), (dropped, RECORD), (r#"{"dropped":"g"}"#, dropped)]
         {
-            assert_ne!(differences(expected, actual, true), 0, "{expected} {actual}");
+            assert_eq!(differences(expected, actual, true), 1, "{expected} {actual}");
         }
         assert_ne!(differences(r#"{"value":{}}"#, r#"{"value":[]}"#, true), 0);
     }

@@ -3,6 +3,7 @@
 //! A key or value is either data (plain JSON, or a schema with its payload as the JSON converter
 //! writes them) or what a topic holds (text or base64), which goes through the configured converter.
 
+use super::json::Tree;
 use super::setup::Decoders;
 use crate::exit::Failure;
 use api::Side;
@@ -69,14 +70,7 @@ struct Line {
     value: Option<Box<RawValue>>,
     value_text: Option<String>,
     value_base64: Option<String>,
-    headers: Option<HeaderLines>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "headers are a list of {\"key\", \"value\"} or an object")]
-enum HeaderLines {
-    List(Vec<HeaderLine>),
-    Object(serde_json::Map<String, serde_json::Value>),
+    headers: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -84,8 +78,7 @@ enum HeaderLines {
 struct HeaderLine {
     #[serde(alias = "name")]
     key: String,
-    #[serde(default)]
-    value: serde_json::Value,
+    value: Option<Box<RawValue>>,
     value_text: Option<String>,
     value_base64: Option<String>,
 }
@@ -121,24 +114,15 @@ pub(super) fn read(text: &str, origin: &str, defaults: &Defaults) -> Result<Vec<
 }
 
 fn sample(text: &str, offset: i64, defaults: &Defaults) -> Result<Sample, String> {
+    // A list would be read as the members in their order.
+    if !text.starts_with('{') {
+        return Err("a record is a JSON object".to_owned());
+    }
     let line: Line = serde_json::from_str(text).map_err(|error| without_place(&error))?;
     let key = part("key", line.key.as_deref(), line.key_text, line.key_base64)?;
     let value = part("value", line.value.as_deref(), line.value_text, line.value_base64)?;
-    let headers = match line.headers {
-        None => Vec::new(),
-        Some(HeaderLines::Object(members)) => {
-            members.into_iter().map(|(name, value)| (name, data(&value.to_string()))).collect()
-        }
-        Some(HeaderLines::List(list)) => {
-            let header = |header: HeaderLine| {
-                let text = (!header.value.is_null()).then(|| header.value.to_string());
-                let raw = text.map(RawValue::from_string).transpose().map_err(|e| e.to_string())?;
-                let value = part("value", raw.as_deref(), header.value_text, header.value_base64)?;
-                Ok((header.key, value))
-            };
-            list.into_iter().map(header).collect::<Result<_, String>>()?
-        }
-    };
+    let headers = line.headers.map(|headers| self::headers(headers.get()));
+    let headers = headers.transpose()?.unwrap_or_default();
     Ok(Sample {
         topic: line.topic.unwrap_or_else(|| defaults.topic.clone()),
         partition: line.partition.or((!defaults.source).then_some(0)),
@@ -149,6 +133,27 @@ fn sample(text: &str, offset: i64, defaults: &Defaults) -> Result<Sample, String
         value,
         headers,
     })
+}
+
+/// Headers as an object, or as a list where a name comes twice.
+fn headers(text: &str) -> Result<Vec<(String, Part)>, String> {
+    if text.starts_with('{') {
+        let Tree::Object(members) = Tree::parse(text).map_err(|error| without_place(&error))?
+        else {
+            return Ok(Vec::new());
+        };
+        return Ok(members
+            .iter()
+            .map(|(name, tree)| (name.clone(), data(&tree.to_string())))
+            .collect());
+    }
+    let list: Vec<HeaderLine> = serde_json::from_str(text)
+        .map_err(|_| "headers are a list of {\"key\", \"value\"} or an object".to_owned())?;
+    let header = |header: HeaderLine| {
+        let value = part("value", header.value.as_deref(), header.value_text, header.value_base64)?;
+        Ok((header.key, value))
+    };
+    list.into_iter().map(header).collect()
 }
 
 /// The message of an error without the line and column, which are those of one record alone.
@@ -180,7 +185,8 @@ fn part(
 /// Data in JSON: with a schema if it has exactly the two members that the JSON converter writes.
 fn data(text: &str) -> Part {
     let is_null = text.trim() == "null";
-    let envelope = serde_json::from_str::<Envelope<'_>>(text).is_ok();
+    // A list of two would be read as the two members.
+    let envelope = text.starts_with('{') && serde_json::from_str::<Envelope<'_>>(text).is_ok();
     match (is_null, envelope) {
         (true, _) => Part::Null,
         (false, true) => Part::Envelope(text.to_owned()),
@@ -285,10 +291,20 @@ mod tests {
     }
 
     #[test]
+    fn lists_are_lists_and_digits_stay() {
+        let text = r#"{"value": [1, 2], "headers": {"h": 12345678901234567890123, "i": 1.10}}"#;
+        let seen = samples(text).unwrap();
+        let plain = |text: &str| Part::Plain(text.to_owned());
+        assert_eq!(seen[0].value, plain("[1, 2]"));
+        let headers = [("h".into(), plain("12345678901234567890123")), ("i".into(), plain("1.10"))];
+        assert_eq!(seen[0].headers, headers);
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_line() {
         for (text, part) in [
             ("{}\n\n{\"vale\":1}", "f, line 3: unknown field `vale`"),
-            ("{}\n[1]", "f, line 2: "),
+            ("{}\n[1]", "f, line 2: a record is a JSON object"),
             ("{}\n{", "f, line 2: not JSON"),
             (r#"{"value":1,"valueText":"x"}"#, "only one of value, valueText and valueBase64"),
             (r#"{"keyBase64":"?"}"#, "keyBase64 is not base64"),
