@@ -2,8 +2,13 @@
 
 use num_bigint::BigInt;
 
+/// Scales beyond this are written as an exponent: a scale comes from outside and must not make
+/// gigabytes of zeros.
+const PLAIN_SCALE_MAX: u32 = 100_000;
+
 /// Appends the plain decimal text of a value, no exponent, trailing zeros kept. A negative scale
-/// adds zeros. No bytes at all read as zero.
+/// adds zeros; a scale beyond 100,000 either way is written as an exponent (`15E-200000`). No bytes
+/// at all read as zero.
 pub fn decimal_to_text(unscaled: &[u8], scale: i32, out: &mut Vec<u8>) {
     let digits = if unscaled.len() <= 16 {
         small(unscaled).to_string()
@@ -15,6 +20,10 @@ pub fn decimal_to_text(unscaled: &[u8], scale: i32, out: &mut Vec<u8>) {
         None => ("", digits.as_str()),
     };
     out.extend_from_slice(sign.as_bytes());
+    if scale.unsigned_abs() > PLAIN_SCALE_MAX {
+        out.extend_from_slice(format!("{digits}E{}", -i64::from(scale)).as_bytes());
+        return;
+    }
     if scale <= 0 {
         out.extend_from_slice(digits.as_bytes());
         if digits != "0" {
@@ -127,5 +136,7 @@ mod tests {
         assert_eq!(text(&[], 0), "0");
         assert_eq!(text(&[], 2), "0.00");
         assert_eq!(text(&[0xff], -3), "-1000");
+        assert_eq!(text(&[15], i32::MAX), "15E-2147483647");
+        assert_eq!(text(&[0xff], i32::MIN), "-1E2147483648");
     }
 }

@@ -84,6 +84,9 @@ const REAL_DIGITS: usize = 15;
 /// Integers up to 2^53 survive in a REAL.
 const REAL_INTEGER_MAX: u64 = 1 << 53;
 
+/// A scale comes from outside; text of more zeros than this is of no use to anybody.
+const SCALE_MAX: u32 = 20_000;
+
 const MAKE_IT_TEXT: &str = "declare the column TEXT to keep every digit";
 
 /// Turns cells into forms. One per database.
@@ -271,6 +274,14 @@ impl Encoder {
         unscaled: Span,
         scale: i32,
     ) -> Encoded<'a> {
+        if scale.unsigned_abs() > SCALE_MAX {
+            let hint = "correct the parameter \"scale\" of the field's schema";
+            return Err(fault(
+                OUT_OF_RANGE,
+                format!("a decimal has the scale {scale}"),
+                Some(hint),
+            ));
+        }
         self.buffer.clear();
         decimal_to_text(rows.bytes(unscaled), scale, &mut self.buffer);
         if takes_text(target) && target != Target::Numeric {

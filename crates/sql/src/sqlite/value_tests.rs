@@ -124,6 +124,10 @@ fn decimals_are_exact_or_refused() {
     };
     let long = "12345678901234567890.12";
     check("TEXT", Some(&schema), &decimal("12.50"), Ok("t12.50"));
+    for scale in [i32::MIN, -20_001, 20_001, i32::MAX] {
+        let far = Value::Decimal { unscaled: vec![1], scale };
+        check("TEXT", Some(&schema), &far, Err("22003"));
+    }
     check("TEXT", Some(&schema), &decimal(long), Ok("t12345678901234567890.12"));
     check("DECIMAL(10,2)", Some(&schema), &decimal("12.50"), Ok("r12.5"));
     check("DECIMAL(10,2)", Some(&schema), &decimal("12.00"), Ok("i12"));
