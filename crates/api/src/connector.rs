@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::sink::SinkTask;
 use crate::source::SourceConnector;
 use config::{ConfigDef, ConfigError, Props};
+use data::TopicPartition;
 
 /// What a task does with a record it cannot store. Connect's `errors.tolerance`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -28,6 +29,22 @@ pub struct TaskContext {
     pub tolerance: Tolerance,
 }
 
+/// The positions of a sink's partitions, in its destination.
+pub trait StoredPositions {
+    /// Every partition with the offset of the next record.
+    ///
+    /// # Errors
+    /// The destination does not answer.
+    fn list(&mut self) -> Result<Vec<(TopicPartition, i64)>>;
+
+    /// Sets positions, or forgets them, all or none. A task that still runs can write no more after
+    /// this.
+    ///
+    /// # Errors
+    /// The destination does not answer or refuses.
+    fn alter(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> Result<()>;
+}
+
 /// A kind of sink. One instance serves any number of connectors.
 pub trait SinkConnector: Send + Sync {
     /// The keys this connector defines under the class name the user wrote, defaults included.
@@ -48,6 +65,23 @@ pub trait SinkConnector: Send + Sync {
 
     /// The configs of the tasks, at most `tasks_max`.
     fn task_configs(&self, props: &Props, tasks_max: u32) -> Result<Vec<Props>>;
+
+    /// Whether the destination keeps the positions, so that those of the group are a mirror.
+    fn keeps_positions(&self, _props: &Props) -> bool {
+        false
+    }
+
+    /// The positions that the destination keeps; asked only where it does.
+    ///
+    /// # Errors
+    /// The destination does not answer, or offers no way to look at them.
+    fn stored_positions(
+        &self,
+        _context: &TaskContext,
+        _props: &Props,
+    ) -> Result<Box<dyn StoredPositions>> {
+        Err(crate::Error::config("this connector does not let its positions be looked at"))
+    }
 
     /// Makes a task. Connects lazily: an unreachable destination is an error of `open`, not of this.
     fn task(&self, context: &TaskContext, props: &Props) -> Result<Box<dyn SinkTask>>;

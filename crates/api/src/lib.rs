@@ -11,7 +11,8 @@ mod source;
 mod transform;
 
 pub use connector::{
-    Connector, ConnectorPlugin, ConverterPlugin, SinkConnector, TaskContext, Tolerance,
+    Connector, ConnectorPlugin, ConverterPlugin, SinkConnector, StoredPositions, TaskContext,
+    Tolerance,
 };
 pub use converter::{Converter, EncodeError, Encoded, Side};
 pub use error::{Error, ErrorKind, Result};

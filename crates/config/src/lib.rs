@@ -31,6 +31,7 @@ extern crate self as config;
 mod def;
 mod error;
 mod field;
+mod given;
 mod password;
 mod props;
 mod regexes;
@@ -51,6 +52,7 @@ pub use config_derive::Config;
 pub use def::{ConfigDef, ConfigKey, ConfigValue, Importance, Parsed, Width};
 pub use error::{ConfigError, ConfigErrors};
 pub use field::{ConfigEnum, ConfigField};
+pub use given::Given;
 #[doc(hidden)]
 pub mod enum_field {
     //! What the code that [`config_enum!`](crate::config_enum) writes calls.

@@ -50,13 +50,13 @@ pub struct SourceConnectorConfig {
     /// Whether each record must reach Kafka exactly once: required refuses the configuration where
     /// the worker or the connector cannot do that.
     #[config(key = "exactly.once.support", default = "requested", group = "Exactly Once Support",
-        order = 2, width = short, display = "Exactly once support", case_insensitive)]
+        order = 2, width = short, importance = medium, display = "Exactly once support", case_insensitive)]
     pub exactly_once_support: ExactlyOnceSupport,
 
     /// What ends a transaction: poll (every poll of a task), interval (a time) or connector (the task
     /// says so).
     #[config(key = "transaction.boundary", default = "poll", group = "Exactly Once Support",
-        order = 3, width = short, display = "Transaction Boundary", case_insensitive)]
+        order = 3, width = short, importance = medium, display = "Transaction Boundary", case_insensitive)]
     pub transaction_boundary: TransactionBoundary,
 
     /// Milliseconds after which a transaction ends where transaction.boundary is interval; the
@@ -72,21 +72,22 @@ pub struct SourceConnectorConfig {
 
     /// Topic for records that could not be sent; none if blank.
     #[config(key = "errors.deadletterqueue.topic.name", default = "", group = "Error Handling",
-        order = 6, width = medium, display = "Dead Letter Queue Topic Name", importance = medium)]
+        order = 6, width = medium, display = "Dead Letter Queue Topic Name", importance = medium,
+        since = "0.1")]
     pub dead_letter_topic: String,
 
     /// Replication factor of the dead letter topic, if it has to be created. Where it is not set, or
     /// there are fewer brokers, the broker's default is used.
     #[config(key = "errors.deadletterqueue.topic.replication.factor", default = 3,
         group = "Error Handling", order = 7, width = medium, importance = medium,
-        display = "Dead Letter Queue Topic Replication Factor")]
+        display = "Dead Letter Queue Topic Replication Factor", since = "0.1")]
     pub dead_letter_replication_factor: i16,
 
     /// Whether records in the dead letter topic get headers that say where they come from and why
     /// they failed.
     #[config(key = "errors.deadletterqueue.context.headers.enable", default = false,
         group = "Error Handling", order = 8, width = medium, importance = medium,
-        display = "Enable Error Context Headers")]
+        display = "Enable Error Context Headers", since = "0.1")]
     pub dead_letter_context_headers: bool,
 
     /// The share of failed records, of the last 100 or more, above which the task stops even

@@ -146,6 +146,10 @@ impl SinkConnector for SqlConnector {
         Dialect::of(class.trim()).known_prefixes()
     }
 
+    fn keeps_positions(&self, _props: &Props) -> bool {
+        true
+    }
+
     fn validate(&self, props: &Props) -> Vec<ConfigError> {
         let (dialect, read) = Self::read(props);
         let config = match read.parse() {

@@ -10,5 +10,5 @@ mod step;
 mod view;
 
 pub use standalone::{Answer, Herder, HerderError};
-pub use state::{Action, Event, Request, State, Target};
+pub use state::{Action, Done, Event, OffsetsRefused, Request, State, Target};
 pub use view::{ConnectorView, TaskView, View};

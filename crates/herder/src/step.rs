@@ -1,111 +1,89 @@
 //! The herder's decisions.
 //!
 //! Invariants, checked by a property test:
-//! - tasks of two epochs of a connector never run at the same time;
+//! - tasks of two generations of a connector never run at the same time;
 //! - every request is answered exactly once;
-//! - once everything asked has happened, a stopped connector has no tasks, a started one all of them.
+//! - requests that change one connector's configuration or offsets take effect one after the other, in
+//!   the order in which they came;
+//! - offsets are changed while the connector has no running task;
+//! - once everything asked has happened, a started connector has all its tasks, others none that run.
 
-use crate::state::{Action, Connector, Event, Refusal, Request, State, Target};
+mod asked;
+
+use crate::state::{
+    Action, Altering, Connector, Done, Event, OffsetsRefused, Refusal, State, Target,
+};
 use config::Props;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 impl State {
     /// Takes one event in and gives what is to be done about it, in order.
     pub fn step(&mut self, _now: Instant, event: Event) -> Vec<Action> {
-        match event {
+        let (name, mut actions) = match event {
             Event::Asked { id, .. } if self.shutting_down => {
-                vec![Action::Answer { id, outcome: Err(Refusal::ShuttingDown) }]
+                return vec![refused(id, Refusal::ShuttingDown)];
             }
-            Event::Asked { id, request } => self.asked(id, request),
-            Event::Validated { id, outcome } => self.validated(id, outcome),
-            Event::TasksMade { name, epoch, outcome } => self.tasks_made(&name, epoch, outcome),
-            Event::TaskEnded { name, epoch, task } => self.task_ended(&name, epoch, task),
-            Event::Shutdown => self.shutdown(),
-        }
-    }
-
-    fn asked(&mut self, id: u64, request: Request) -> Vec<Action> {
-        match request {
-            Request::Create { name, config, target } => {
-                let taken = self.creating.values().any(|(other, ..)| *other == name)
-                    || self.connectors.contains_key(&name);
-                if taken {
-                    return vec![Action::Answer { id, outcome: Err(Refusal::Exists { name }) }];
-                }
-                self.creating.insert(id, (name.clone(), config.clone(), target));
-                vec![Action::Validate { id, name, config }]
+            Event::Asked { id, request } => (request.name().to_owned(), self.ask(id, request)),
+            Event::Validated { id, name, outcome } => {
+                let actions = self.validated(id, &name, outcome);
+                (name, actions)
             }
-            Request::Stop { name } => self.retarget(id, name, Target::Stopped),
-            Request::Resume { name } => self.retarget(id, name, Target::Started),
-        }
-    }
-
-    fn retarget(&mut self, id: u64, name: String, target: Target) -> Vec<Action> {
-        let Some(connector) = self.connectors.get_mut(&name) else {
-            return vec![Action::Answer { id, outcome: Err(Refusal::Unknown { name }) }];
+            Event::TasksMade { name, attempt, outcome } => {
+                let actions = self.tasks_made(&name, attempt, outcome);
+                (name, actions)
+            }
+            Event::TaskEnded { name, epoch, task } => {
+                let actions = self.task_ended(&name, epoch, task);
+                (name, actions)
+            }
+            Event::OffsetsAltered { name, outcome } => {
+                let actions = self.offsets_altered(&name, outcome);
+                (name, actions)
+            }
+            Event::Shutdown => return self.shutdown(),
         };
-        connector.target = target;
-        let mut actions = follow(&name, connector);
-        actions.push(Action::Answer { id, outcome: Ok(()) });
-        actions
-    }
-
-    fn validated(&mut self, id: u64, outcome: Result<(), String>) -> Vec<Action> {
-        let Some((name, config, target)) = self.creating.remove(&id) else { return Vec::new() };
-        if let Err(message) = outcome {
-            return vec![Action::Answer { id, outcome: Err(Refusal::Invalid { message }) }];
-        }
         if self.shutting_down {
-            return vec![Action::Answer { id, outcome: Err(Refusal::ShuttingDown) }];
+            actions.extend(self.maybe_exit());
+        } else {
+            actions.extend(self.settle(&name));
+            actions.extend(self.next_of_queue(&name));
         }
-        let connector = Connector {
-            config,
-            target,
-            epoch: 0,
-            failure: None,
-            tasks: Vec::new(),
-            running: BTreeSet::new(),
-            making: false,
-            stopping: false,
-        };
-        let connector = self.connectors.entry(name.clone()).or_insert(connector);
-        let mut actions = follow(&name, connector);
-        actions.push(Action::Answer { id, outcome: Ok(()) });
+        self.changed.insert(name);
         actions
     }
 
     fn tasks_made(
         &mut self,
         name: &str,
-        epoch: u64,
+        attempt: u64,
         outcome: Result<Vec<Props>, String>,
     ) -> Vec<Action> {
-        let current = |connector: &&mut Connector| connector.epoch == epoch && connector.making;
+        let current = |connector: &&mut Connector| connector.attempt == attempt && connector.making;
         let Some(connector) = self.connectors.get_mut(name).filter(current) else {
             return Vec::new();
         };
         connector.making = false;
-        if self.shutting_down || connector.target == Target::Stopped {
-            return self.maybe_exit();
+        if self.shutting_down {
+            return Vec::new();
+        }
+        if connector.target != Target::Started {
+            connector.remake = true;
+        }
+        if connector.remake {
+            return follow(name, connector);
         }
         match outcome {
-            Err(reason) => {
-                connector.failure = Some(reason);
-                Vec::new()
-            }
+            Err(reason) => connector.failure = Some(reason),
             Ok(tasks) => {
-                connector.running = (0..tasks.len() as u32).collect();
-                connector.tasks = tasks;
-                let start = |(task, config): (u32, &Props)| Action::StartTask {
-                    name: name.to_owned(),
-                    epoch,
-                    task,
-                    config: config.clone(),
-                };
-                (0..).zip(&connector.tasks).map(start).collect()
+                connector.failure = None;
+                // A secret may have changed where the reference to it has not.
+                let same = connector.tasks == tasks && !tasks.iter().any(has_references);
+                if connector.running.is_empty() || !same {
+                    connector.next = Some(tasks);
+                }
             }
         }
+        follow(name, connector)
     }
 
     fn task_ended(&mut self, name: &str, epoch: u64, task: u32) -> Vec<Action> {
@@ -113,177 +91,147 @@ impl State {
             return Vec::new();
         };
         connector.running.remove(&task);
+        let again = connector.restarting.remove(&task) && !connector.stopping;
+        if again
+            && !self.shutting_down
+            && let Some(config) = connector.tasks.get(task as usize).cloned()
+        {
+            connector.running.insert(task);
+            return vec![Action::StartTask { name: name.to_owned(), epoch, task, config }];
+        }
         if connector.running.is_empty() {
             connector.stopping = false;
-            connector.tasks.clear();
         }
-        if self.shutting_down {
-            return self.maybe_exit();
+        if self.shutting_down { Vec::new() } else { follow(name, connector) }
+    }
+
+    fn offsets_altered(
+        &mut self,
+        name: &str,
+        outcome: Result<String, OffsetsRefused>,
+    ) -> Vec<Action> {
+        let Some(connector) = self.connectors.get_mut(name) else { return Vec::new() };
+        let Some(Altering { id, .. }) = connector.altering.take() else { return Vec::new() };
+        let outcome = match outcome {
+            Ok(text) => Ok(Done::Told(text)),
+            Err(OffsetsRefused::Invalid(message)) => Err(Refusal::Invalid { message }),
+            Err(OffsetsRefused::Failed(message)) => Err(Refusal::Failed { message }),
+        };
+        vec![Action::Answer { id, outcome }]
+    }
+
+    /// Answers those who waited for what has happened, and takes a deleted connector out.
+    fn settle(&mut self, name: &str) -> Vec<Action> {
+        let Some(connector) = self.connectors.get_mut(name) else { return Vec::new() };
+        if !connector.is_settled() || connector.altering.is_some() {
+            return Vec::new();
         }
-        follow(name, connector)
+        let waiting = std::mem::take(&mut connector.waiting);
+        if connector.deleting {
+            self.connectors.remove(name);
+        }
+        waiting.into_iter().map(|(id, done)| Action::Answer { id, outcome: Ok(done) }).collect()
     }
 
     fn shutdown(&mut self) -> Vec<Action> {
         if std::mem::replace(&mut self.shutting_down, true) {
             return Vec::new();
         }
-        let connectors = self.connectors.iter_mut();
-        let mut actions: Vec<Action> =
-            connectors.flat_map(|(name, connector)| stop_tasks(name, connector, false)).collect();
+        let mut actions = Vec::new();
+        for (name, connector) in &mut self.connectors {
+            connector.restarting.clear();
+            actions.extend(stop_tasks(name, connector, false));
+            let waiting = std::mem::take(&mut connector.waiting).into_iter().map(|(id, _)| id);
+            let unstarted = connector.altering.take_if(|altering| altering.change.is_some());
+            let ids = waiting.chain(unstarted.map(|altering| altering.id));
+            actions.extend(ids.map(|id| refused(id, Refusal::ShuttingDown)));
+        }
+        let queued = std::mem::take(&mut self.queues).into_values().flatten().map(|(id, _)| id);
+        actions.extend(queued.map(|id| refused(id, Refusal::ShuttingDown)));
+        self.changed.extend(self.connectors.keys().cloned());
         actions.extend(self.maybe_exit());
         actions
     }
 
     fn maybe_exit(&self) -> Vec<Action> {
-        let quiet = |c: &Connector| c.running.is_empty() && !c.making;
+        let quiet = |c: &Connector| c.running.is_empty() && !c.making && c.altering.is_none();
         let exit = self.shutting_down && self.connectors.values().all(quiet);
         if exit { vec![Action::Exit] } else { Vec::new() }
     }
 }
 
+fn refused(id: u64, refusal: Refusal) -> Action {
+    Action::Answer { id, outcome: Err(refusal) }
+}
+
+fn has_references(task: &Props) -> bool {
+    task.iter().any(|(_, value)| config::providers::has_reference(value))
+}
+
 /// Brings a connector nearer to its target.
 fn follow(name: &str, connector: &mut Connector) -> Vec<Action> {
     match connector.target {
-        Target::Stopped => {
+        Target::Started => approach(name, connector),
+        Target::Paused | Target::Stopped => {
             connector.failure = None;
-            stop_tasks(name, connector, true)
-        }
-        Target::Started => {
-            let idle = connector.running.is_empty() && !connector.making;
-            if !idle || connector.failure.is_some() {
-                return Vec::new();
+            connector.next = None;
+            connector.remake = true;
+            let mut actions = stop_tasks(name, connector, true);
+            if !connector.running.is_empty() || connector.making {
+                return actions;
             }
-            connector.epoch += 1;
-            connector.making = true;
-            let (epoch, config) = (connector.epoch, connector.config.clone());
-            vec![Action::MakeTasks { name: name.to_owned(), epoch, config }]
+            if connector.target == Target::Stopped {
+                connector.tasks.clear();
+            }
+            let change = connector.altering.as_mut().and_then(|altering| altering.change.take());
+            if let Some(change) = change {
+                let (name, config) = (name.to_owned(), connector.config.clone());
+                actions.push(Action::AlterOffsets { name, config, change });
+            }
+            actions
         }
     }
+}
+
+fn approach(name: &str, connector: &mut Connector) -> Vec<Action> {
+    if connector.making || connector.stopping {
+        return Vec::new();
+    }
+    if connector.remake {
+        connector.remake = false;
+        connector.next = None;
+        connector.making = true;
+        connector.attempt += 1;
+        let (attempt, config) = (connector.attempt, connector.config.clone());
+        return vec![Action::MakeTasks { name: name.to_owned(), attempt, config }];
+    }
+    if connector.next.is_some() && !connector.running.is_empty() {
+        return stop_tasks(name, connector, false);
+    }
+    let Some(tasks) = connector.next.take() else { return Vec::new() };
+    connector.epoch += 1;
+    connector.running = (0..tasks.len() as u32).collect();
+    connector.tasks = tasks;
+    let epoch = connector.epoch;
+    let start = |(task, config): (u32, &Props)| Action::StartTask {
+        name: name.to_owned(),
+        epoch,
+        task,
+        config: config.clone(),
+    };
+    (0..).zip(&connector.tasks).map(start).collect()
 }
 
 fn stop_tasks(name: &str, connector: &mut Connector, leave: bool) -> Vec<Action> {
     if connector.running.is_empty() || std::mem::replace(&mut connector.stopping, true) {
         return Vec::new();
     }
+    // Those that were told already end anyway.
+    let told = std::mem::take(&mut connector.restarting);
     let epoch = connector.epoch;
     let stop = |task: &u32| Action::StopTask { name: name.to_owned(), epoch, task: *task, leave };
-    connector.running.iter().map(stop).collect()
+    connector.running.iter().filter(|task| !told.contains(task)).map(stop).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    /// Carries actions out in any order, like a driver whose threads race.
-    #[derive(Default)]
-    struct World {
-        state: State,
-        pending: Vec<Event>,
-        live: BTreeMap<(String, u32), u64>,
-        answers: BTreeMap<u64, usize>,
-        asked: u64,
-        exits: usize,
-    }
-
-    impl World {
-        fn feed(&mut self, event: Event) {
-            for action in self.state.step(Instant::now(), event) {
-                self.carry_out(action);
-            }
-        }
-
-        fn carry_out(&mut self, action: Action) {
-            match action {
-                Action::Validate { id, .. } => {
-                    self.pending.push(Event::Validated { id, outcome: Ok(()) });
-                }
-                Action::MakeTasks { name, epoch, .. } => {
-                    let outcome = Ok(vec![Props::new(), Props::new()]);
-                    self.pending.push(Event::TasksMade { name, epoch, outcome });
-                }
-                Action::StartTask { name, epoch, task, .. } => {
-                    let before = self.live.insert((name, task), epoch);
-                    assert_eq!(before, None, "two epochs of a task at once");
-                }
-                Action::StopTask { name, epoch, task, .. } => {
-                    assert_eq!(self.live.get(&(name.clone(), task)), Some(&epoch));
-                    self.pending.push(Event::TaskEnded { name, epoch, task });
-                }
-                Action::Answer { id, .. } => *self.answers.entry(id).or_default() += 1,
-                Action::Exit => self.exits += 1,
-            }
-        }
-
-        fn happen(&mut self, which: usize) {
-            if self.pending.is_empty() {
-                return;
-            }
-            let event = self.pending.remove(which % self.pending.len());
-            if let Event::TaskEnded { name, task, .. } = &event {
-                self.live.remove(&(name.clone(), *task));
-            }
-            self.feed(event);
-        }
-
-        fn ask(&mut self, kind: u8, name: u8) {
-            let name = format!("c{}", name % 3);
-            let request = match kind % 3 {
-                0 => Request::Create { name, config: Props::new(), target: Target::Started },
-                1 => Request::Stop { name },
-                _ => Request::Resume { name },
-            };
-            self.asked += 1;
-            self.feed(Event::Asked { id: self.asked, request });
-        }
-
-        fn settle(&mut self) {
-            while !self.pending.is_empty() {
-                self.happen(0);
-            }
-            for id in 1..=self.asked {
-                assert_eq!(self.answers.get(&id), Some(&1), "request {id}");
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_order_of_events_keeps_the_invariants(
-            script in proptest::collection::vec((0_u8..4, 0_u8..3, 0_usize..8), 0..200)
-        ) {
-            let mut world = World::default();
-            for (kind, name, which) in script {
-                if kind == 3 { world.happen(which) } else { world.ask(kind, name) }
-            }
-            world.settle();
-            for (name, connector) in world.state.connectors() {
-                let live = world.live.keys().filter(|(n, _)| n == name).count();
-                let wanted = if connector.target == Target::Started { 2 } else { 0 };
-                prop_assert_eq!(live, wanted);
-            }
-            world.feed(Event::Shutdown);
-            world.settle();
-            prop_assert_eq!(world.exits, 1);
-            prop_assert!(world.live.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_connector_whose_tasks_cannot_be_made_is_failed_until_stopped_and_resumed() {
-        let mut state = State::default();
-        let now = Instant::now();
-        let name = "c".to_owned();
-        let config = Props::new();
-        let create = Request::Create { name: name.clone(), config, target: Target::Started };
-        state.step(now, Event::Asked { id: 1, request: create });
-        state.step(now, Event::Validated { id: 1, outcome: Ok(()) });
-        let outcome = Err("no".to_owned());
-        state.step(now, Event::TasksMade { name: name.clone(), epoch: 1, outcome });
-        assert_eq!(state.connectors["c"].failure.as_deref(), Some("no"));
-        state.step(now, Event::Asked { id: 2, request: Request::Stop { name: name.clone() } });
-        let actions = state.step(now, Event::Asked { id: 3, request: Request::Resume { name } });
-        assert!(matches!(actions.first(), Some(Action::MakeTasks { epoch: 2, .. })));
-    }
-}
+mod tests;

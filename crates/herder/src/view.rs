@@ -2,8 +2,9 @@
 
 use crate::state::Target;
 use config::Props;
-use runtime::{Direction, StatusCell};
+use runtime::{ActiveTopics, Direction, State, StatusCell};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A task as readers see it.
 #[derive(Clone)]
@@ -18,17 +19,34 @@ pub struct TaskView {
 pub struct ConnectorView {
     /// As the user wrote it, references to secrets included.
     pub config: Props,
-    /// Which way its records go.
-    pub direction: Direction,
+    /// Which way its records go; `None` if there is no such class.
+    pub direction: Option<Direction>,
+    /// The version of the plugin.
+    pub version: Option<&'static str>,
     pub target: Target,
     pub failure: Option<String>,
     pub tasks: Vec<TaskView>,
+    /// Live: the topics that its tasks have read or written.
+    pub topics: Arc<ActiveTopics>,
+}
+
+impl ConnectorView {
+    /// Whether it is FAILED itself, whatever its tasks are.
+    pub fn is_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// The tasks that are FAILED.
+    pub fn failed_tasks(&self) -> Vec<u32> {
+        let failed = |task: &TaskView| task.status.get().state == State::Failed;
+        (0..).zip(&self.tasks).filter(|(_, task)| failed(task)).map(|(id, _)| id).collect()
+    }
 }
 
 /// Everything a reader may ask for.
 #[derive(Clone, Default)]
 pub struct View {
-    pub connectors: BTreeMap<String, ConnectorView>,
+    pub connectors: BTreeMap<String, Arc<ConnectorView>>,
     /// The connectors given at the start have been created.
     pub ready: bool,
 }

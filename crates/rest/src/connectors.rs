@@ -1,90 +1,185 @@
-//! `/connectors` and what lies below it.
+//! `/connectors` and what a connector as a whole is asked to do.
 
+use crate::body;
 use crate::errors::RestError;
+use crate::request::{Asked, encode};
 use crate::server::App;
-use crate::status;
+use crate::status::{self, Selection};
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
-use axum::http::request::Parts;
-use config::Props;
-use herder::ConnectorView;
+use axum::http::header::{HeaderValue, LOCATION};
+use axum::response::{IntoResponse, Response};
+use config::{Given, Props};
+use herder::{ConnectorView, Done, Target};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-/// The connector's name in the path.
-pub(crate) struct Name(String);
+const NAME: &str = "name";
 
-impl<S: Send + Sync> FromRequestParts<S> for Name {
-    type Rejection = RestError;
+/// Names alone, or with `?expand=` an object of what was asked for.
+pub(crate) fn list(app: &App, asked: &Asked) -> Response {
+    let view = app.herder.view();
+    let expand: Vec<&str> = asked.params("expand").collect();
+    if expand.is_empty() {
+        return Json(view.connectors.into_keys().collect::<Vec<_>>()).into_response();
+    }
+    let mut all = Map::new();
+    for (name, connector) in &view.connectors {
+        let mut entry = Map::new();
+        for what in &expand {
+            let body = match *what {
+                "status" => status::body(name, connector, &app.facts.worker_id, None),
+                "info" => info_body(name, connector),
+                _ => continue,
+            };
+            entry.insert((*what).to_owned(), body);
+        }
+        all.insert(name.clone(), Value::Object(entry));
+    }
+    Json(Value::Object(all)).into_response()
+}
 
-    /// A name that is no text (`%ff`) is nobody's.
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, RestError> {
-        let name = Path::<String>::from_request_parts(parts, state).await;
-        let Path(name) = name.map_err(|rejection| {
-            RestError::not_found(format!("HTTP 404 Not Found: {}", rejection.body_text()))
-        })?;
-        Ok(Name(name))
+pub(crate) fn get(app: &App, name: &str) -> Result<Response, RestError> {
+    Ok(Json(info_body(name, &*find(app, name)?)).into_response())
+}
+
+pub(crate) fn config(app: &App, name: &str) -> Result<Response, RestError> {
+    Ok(Json(config_json(&find(app, name)?.config)).into_response())
+}
+
+pub(crate) fn status(app: &App, name: &str) -> Result<Response, RestError> {
+    let connector = app.herder.connector(name).ok_or_else(|| no_status(name))?;
+    Ok(Json(status::body(name, &connector, &app.facts.worker_id, None)).into_response())
+}
+
+pub(crate) async fn create(app: &App, asked: &Asked) -> Result<Response, RestError> {
+    let body::NewConnector { name, config, initial_state } = body::new_connector(&asked.body)?;
+    let target = target(initial_state.as_deref())?;
+    let config = with_name(&name, config)?;
+    app.herder.create(name.clone(), config, target).await?;
+    created(app, asked, &name)
+}
+
+pub(crate) async fn put(app: &App, asked: &Asked, name: String) -> Result<Response, RestError> {
+    let config = with_name(&name, body::config(&asked.body)?)?;
+    match app.herder.put(name.clone(), config).await? {
+        Done::Created => created(app, asked, &name),
+        _ => get(app, &name),
     }
 }
 
-pub(crate) async fn list(State(app): State<App>) -> Json<Vec<String>> {
-    Json(app.herder.view().connectors.into_keys().collect())
+pub(crate) async fn patch(app: &App, asked: &Asked, name: String) -> Result<Response, RestError> {
+    let patch = body::config(&asked.body)?;
+    check_name(&name, &patch)?;
+    app.herder.patch(name.clone(), patch).await?;
+    get(app, &name)
 }
 
-pub(crate) async fn get(
-    State(app): State<App>,
-    Name(name): Name,
-) -> Result<Json<Value>, RestError> {
-    let view = find(&app, &name)?;
-    let tasks: Vec<Value> =
-        (0..view.tasks.len()).map(|task| json!({ "connector": name, "task": task })).collect();
-    let config = config_json(&view.config);
-    let direction = view.direction.name();
-    Ok(Json(json!({ "name": name, "config": config, "tasks": tasks, "type": direction })))
+pub(crate) async fn delete(app: &App, name: String) -> Result<Response, RestError> {
+    app.herder.delete(name).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(crate) async fn config(
-    State(app): State<App>,
-    Name(name): Name,
-) -> Result<Json<Value>, RestError> {
-    Ok(Json(config_json(&find(&app, &name)?.config)))
+pub(crate) async fn stop(app: &App, name: String) -> Result<Response, RestError> {
+    app.herder.retarget(name, Target::Stopped).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(crate) async fn status(
-    State(app): State<App>,
-    Name(name): Name,
-) -> Result<Json<Value>, RestError> {
-    let view = app.herder.view();
-    let connector = view.connectors.get(&name);
-    let connector = connector
-        .ok_or_else(|| RestError::not_found(format!("No status found for connector {name}")))?;
-    let body = status::body(&name, connector, &app.facts.worker_id, &app.facts.version);
-    Ok(Json(body))
+pub(crate) async fn pause(app: &App, name: String) -> Result<Response, RestError> {
+    app.herder.retarget(name, Target::Paused).await?;
+    Ok(StatusCode::ACCEPTED.into_response())
 }
 
-pub(crate) async fn stop(
-    State(app): State<App>,
-    Name(name): Name,
-) -> Result<StatusCode, RestError> {
-    app.herder.stop(name).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(crate) async fn resume(app: &App, name: String) -> Result<Response, RestError> {
+    app.herder.retarget(name, Target::Started).await?;
+    Ok(StatusCode::ACCEPTED.into_response())
 }
 
-pub(crate) async fn resume(
-    State(app): State<App>,
-    Name(name): Name,
-) -> Result<StatusCode, RestError> {
-    app.herder.resume(name).await?;
-    Ok(StatusCode::ACCEPTED)
+/// Without flags the connector alone; with them what they select, which the answer tells.
+pub(crate) async fn restart(app: &App, asked: &Asked, name: String) -> Result<Response, RestError> {
+    let include_tasks = asked.flag("includeTasks", false);
+    let only_failed = asked.flag("onlyFailed", false);
+    if !include_tasks && !only_failed {
+        app.herder.restart(name).await?;
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let connector = app.herder.connector(&name);
+    let connector =
+        connector.ok_or_else(|| RestError::not_found(format!("Unknown connector: {name}")))?;
+    let selection = Selection {
+        connector: !only_failed || connector.is_failed(),
+        tasks: match (include_tasks, only_failed) {
+            (false, _) => Default::default(),
+            (true, true) => connector.failed_tasks().into_iter().collect(),
+            (true, false) => (0..connector.tasks.len() as u32).collect(),
+        },
+    };
+    let body = status::body(&name, &connector, &app.facts.worker_id, Some(&selection));
+    app.herder.begin_restart(name, selection.connector, selection.tasks).await?;
+    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 
-fn find(app: &App, name: &str) -> Result<ConnectorView, RestError> {
-    let found = app.herder.view().connectors.remove(name);
+pub(crate) fn find(app: &App, name: &str) -> Result<Arc<ConnectorView>, RestError> {
+    let found = app.herder.connector(name);
     found.ok_or_else(|| RestError::not_found(format!("Connector {name} not found")))
 }
 
+pub(crate) fn no_status(name: &str) -> RestError {
+    RestError::not_found(format!("No status found for connector {name}"))
+}
+
+fn created(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
+    let mut response = get(app, name)?;
+    *response.status_mut() = StatusCode::CREATED;
+    let host = asked.host().unwrap_or(&app.facts.worker_id);
+    let location = format!("http://{host}/connectors/{}", encode(name));
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    Ok(response)
+}
+
+fn target(initial_state: Option<&str>) -> Result<Target, RestError> {
+    let Some(text) = initial_state else { return Ok(Target::Started) };
+    match text.to_ascii_uppercase().as_str() {
+        "RUNNING" => Ok(Target::Started),
+        "PAUSED" => Ok(Target::Paused),
+        "STOPPED" => Ok(Target::Stopped),
+        _ => {
+            let text = format!("initial_state is {text}, and must be RUNNING, PAUSED or STOPPED");
+            Err(RestError::bad_request(text).path("/initial_state"))
+        }
+    }
+}
+
+/// The configuration with its name in it.
+fn with_name(name: &str, mut config: Given) -> Result<Given, RestError> {
+    check_name(name, &config)?;
+    if config.entry(NAME).is_none() {
+        config.insert(NAME.to_owned(), Some(name.to_owned()));
+    }
+    Ok(config)
+}
+
+fn check_name(name: &str, config: &Given) -> Result<(), RestError> {
+    match config.props.get(NAME) {
+        Some(other) if other != name => Err(RestError::bad_request(format!(
+            "Connector name configuration ({other}) doesn't match connector name in the URL \
+             ({name})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn info_body(name: &str, view: &ConnectorView) -> Value {
+    let tasks: Vec<Value> =
+        (0..view.tasks.len()).map(|task| json!({ "connector": name, "task": task })).collect();
+    let config = config_json(&view.config);
+    json!({ "name": name, "config": config, "tasks": tasks, "type": status::direction(view) })
+}
+
 /// The configuration as the user wrote it: references to secrets are never resolved here.
-fn config_json(config: &Props) -> Value {
+pub(crate) fn config_json(config: &Props) -> Value {
     let members = config.iter().map(|(key, value)| (key.to_owned(), json!(value)));
     Value::Object(members.collect::<Map<String, Value>>())
 }

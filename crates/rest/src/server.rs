@@ -1,12 +1,25 @@
-//! Listens and routes.
+//! Listens, and hands each request to what answers it.
 
-use crate::{connectors, errors, root};
+use crate::errors::RestError;
+use crate::request::Asked;
+use crate::resource::Resource;
+use crate::{connectors, loggers, offsets, plugins, root, tasks};
 use axum::Router;
-use axum::routing::{get, put};
+use axum::http::header::{ALLOW, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use herder::Herder;
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 use tokio::net::TcpListener;
+
+pub use listener::{Listener, ServeError, bind};
+
+mod listener;
+
+/// How long a request may take.
+const BUDGET: Duration = Duration::from_secs(90);
 
 /// What the worker says of itself.
 #[derive(Debug)]
@@ -23,64 +36,18 @@ pub struct Facts {
 pub(crate) struct App {
     pub(crate) herder: Herder,
     pub(crate) facts: Arc<Facts>,
-}
-
-/// An address of the key `listeners`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listener {
-    /// Empty: all addresses.
-    pub host: String,
-    /// 0: any free port.
-    pub port: u16,
-}
-
-/// Why the REST interface cannot be offered.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    #[error("listeners: {0} is not of the form http://host:port")]
-    Form(String),
-    #[error("listeners: {0}: https is not built in; put a TLS proxy in front and listen on http")]
-    Https(String),
-    #[error("listeners: cannot listen on {address}: {source}")]
-    Bind { address: String, source: std::io::Error },
-}
-
-impl std::str::FromStr for Listener {
-    type Err = ServeError;
-
-    fn from_str(text: &str) -> Result<Self, ServeError> {
-        let form = || ServeError::Form(text.to_owned());
-        let (scheme, rest) = text.split_once("://").ok_or_else(form)?;
-        match scheme.to_ascii_lowercase().as_str() {
-            "http" => {}
-            "https" => return Err(ServeError::Https(text.to_owned())),
-            _ => return Err(form()),
-        }
-        let (host, port) = rest.trim_end_matches('/').rsplit_once(':').ok_or_else(form)?;
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Listener { host, port: port.parse().map_err(|_| form())? })
-    }
-}
-
-/// Opens the sockets, so that a taken port is known before anything else starts.
-///
-/// # Errors
-/// No socket can be opened at the address.
-pub async fn bind(listeners: &[Listener]) -> Result<Vec<TcpListener>, ServeError> {
-    let mut bound = Vec::with_capacity(listeners.len());
-    for Listener { host, port } in listeners {
-        let host = if host.is_empty() { "0.0.0.0" } else { host.as_str() };
-        let opened = TcpListener::bind((host, *port)).await;
-        let address = format!("{host}:{port}");
-        bound.push(opened.map_err(|source| ServeError::Bind { address, source })?);
-    }
-    Ok(bound)
+    pub(crate) loggers: Arc<dyn loggers::Loggers>,
 }
 
 /// Answers requests until the runtime ends.
-pub fn serve(sockets: Vec<TcpListener>, herder: &Herder, facts: Facts) -> Vec<SocketAddr> {
-    let app = App { herder: herder.clone(), facts: Arc::new(facts) };
-    let router = router(app);
+pub fn serve(
+    sockets: Vec<TcpListener>,
+    herder: &Herder,
+    facts: Facts,
+    loggers: Arc<dyn loggers::Loggers>,
+) -> Vec<SocketAddr> {
+    let app = App { herder: herder.clone(), facts: Arc::new(facts), loggers };
+    let router = Router::new().fallback(move |request| answer(app.clone(), request));
     let mut addresses = Vec::new();
     for socket in sockets {
         addresses.extend(socket.local_addr());
@@ -94,41 +61,77 @@ pub fn serve(sockets: Vec<TcpListener>, herder: &Herder, facts: Facts) -> Vec<So
     addresses
 }
 
-fn router(app: App) -> Router {
-    let routes = [
-        ("/connectors", get(connectors::list)),
-        ("/connectors/{name}", get(connectors::get)),
-        ("/connectors/{name}/config", get(connectors::config)),
-        ("/connectors/{name}/status", get(connectors::status)),
-        ("/connectors/{name}/stop", put(connectors::stop)),
-        ("/connectors/{name}/resume", put(connectors::resume)),
-        ("/health", get(root::health)),
-    ];
-    let mut router = Router::new().route("/", get(root::root));
-    for (path, methods) in routes {
-        // A slash at the end changes nothing, as in Connect.
-        router = router.route(&format!("{path}/"), methods.clone()).route(path, methods);
+async fn answer(app: App, request: axum::extract::Request) -> Response {
+    let asked = match Asked::read(request).await {
+        Ok(asked) => asked,
+        Err(error) => return error.into_response(),
+    };
+    match tokio::time::timeout(BUDGET, dispatch(&app, &asked)).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => error.into_response(),
+        // What was asked goes on.
+        Err(_) => RestError::internal("Request timed out").into_response(),
     }
-    router
-        .method_not_allowed_fallback(errors::wrong_method)
-        .fallback(errors::unknown_path)
-        .with_state(app)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+async fn dispatch(app: &App, asked: &Asked) -> Result<Response, RestError> {
+    let Some(resource) = Resource::find(&asked.path) else {
+        return Err(RestError::of_status(StatusCode::NOT_FOUND));
+    };
+    let allow = resource.allow();
+    let method = if asked.method == Method::HEAD { Method::GET } else { asked.method.clone() };
+    if method == Method::OPTIONS {
+        let mut response = StatusCode::OK.into_response();
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+        return Ok(response);
+    }
+    if !allow.split(',').any(|known| known == method.as_str()) {
+        return Err(RestError::wrong_method(allow));
+    }
+    asked.negotiate()?;
+    match (method.as_str(), resource) {
+        ("GET", resource) => read(app, asked, resource).await,
+        ("DELETE", Resource::Connector(name)) => connectors::delete(app, name).await,
+        ("DELETE", Resource::Offsets(name)) => offsets::reset(app, name).await,
+        ("PATCH", Resource::Config(name)) => connectors::patch(app, asked, name).await,
+        ("PATCH", Resource::Offsets(name)) => offsets::alter(app, asked, name).await,
+        ("POST", Resource::Connectors) => connectors::create(app, asked).await,
+        ("POST", Resource::Restart(name)) => connectors::restart(app, asked, name).await,
+        ("POST", Resource::TaskRestart(name, task)) => tasks::restart(app, name, task).await,
+        ("POST", Resource::Tasks(_)) => Err(RestError::internal(
+            "Kafka Connect in standalone mode does not support externally setting task \
+             configurations.",
+        )),
+        ("PUT", Resource::Config(name)) => connectors::put(app, asked, name).await,
+        ("PUT", Resource::Pause(name)) => connectors::pause(app, name).await,
+        ("PUT", Resource::Resume(name)) => connectors::resume(app, name).await,
+        ("PUT", Resource::Stop(name)) => connectors::stop(app, name).await,
+        ("PUT", Resource::TopicsReset(name)) => tasks::reset_topics(app, &name),
+        ("PUT", Resource::PluginValidate(name)) => plugins::validate(app, asked, &name).await,
+        ("PUT", Resource::Logger(name)) => loggers::set(app, asked, &name),
+        ("PUT", Resource::Fence(_)) => Err(RestError::internal(
+            "Kafka Connect in standalone mode does not support exactly-once source connectors.",
+        )),
+        _ => Err(RestError::wrong_method(allow)),
+    }
+}
 
-    #[test]
-    fn listeners_are_read_as_connect_writes_them() {
-        let of = |text: &str| text.parse::<Listener>().map_err(|error| error.to_string());
-        let listener = |host: &str, port| Ok(Listener { host: host.to_owned(), port });
-        assert_eq!(of("http://:8083"), listener("", 8083));
-        assert_eq!(of("HTTP://[::1]:80"), listener("::1", 80));
-        assert_eq!(of("http://localhost:0"), listener("localhost", 0));
-        assert!(of("https://:8443").unwrap_err().contains("https is not built in"));
-        for bad in ["8083", "http://host", "http://host:port", "ftp://h:1", ""] {
-            assert!(of(bad).is_err(), "{bad}");
-        }
+async fn read(app: &App, asked: &Asked, resource: Resource) -> Result<Response, RestError> {
+    match resource {
+        Resource::Root => Ok(root::root(app)),
+        Resource::Health => Ok(root::health(app)),
+        Resource::Connectors => Ok(connectors::list(app, asked)),
+        Resource::Connector(name) => connectors::get(app, &name),
+        Resource::Config(name) => connectors::config(app, &name),
+        Resource::Status(name) => connectors::status(app, &name),
+        Resource::Tasks(name) => tasks::list(app, &name),
+        Resource::TaskStatus(name, task) => tasks::status(app, &name, task),
+        Resource::Topics(name) => tasks::topics(app, &name),
+        Resource::Offsets(name) => offsets::list(app, name).await,
+        Resource::Plugins => Ok(plugins::list(app, asked)),
+        Resource::PluginConfig(name) => plugins::config(app, asked, &name),
+        Resource::Loggers => Ok(loggers::list(app)),
+        Resource::Logger(name) => loggers::get(app, &name),
+        other => Err(RestError::wrong_method(other.allow())),
     }
 }

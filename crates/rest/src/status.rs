@@ -3,38 +3,69 @@
 use herder::{ConnectorView, Target};
 use runtime::{Counters, Retrying, State, TaskStatus};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// What a restart starts again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) connector: bool,
+    pub(crate) tasks: BTreeSet<u32>,
+}
+
 /// Connect's status, with our `copycat` member in each task: counters, and while something is
-/// retried RETRYING, why, since when and when next.
-pub(crate) fn body(name: &str, view: &ConnectorView, worker_id: &str, version: &str) -> Value {
+/// retried RETRYING, why, since when and when next. What is `restarting` says so.
+pub(crate) fn body(
+    name: &str,
+    view: &ConnectorView,
+    worker_id: &str,
+    restarting: Option<&Selection>,
+) -> Value {
     let state = match (&view.failure, view.target) {
+        _ if restarting.is_some_and(|selection| selection.connector) => "RESTARTING",
         (Some(_), _) => "FAILED",
         (None, Target::Started) => "RUNNING",
+        (None, Target::Paused) => "PAUSED",
         (None, Target::Stopped) => "STOPPED",
     };
+    let version = view.version.filter(|_| view.failure.is_none());
     let mut connector = json!({ "state": state, "worker_id": worker_id, "version": version });
     if let (Some(trace), Some(connector)) = (&view.failure, connector.as_object_mut()) {
         connector.insert("trace".to_owned(), json!(trace));
     }
-    let statuses = view.tasks.iter().map(|task| task.status.get());
-    let tasks: Vec<Value> =
-        (0..).zip(statuses).map(|(id, status)| task(id, &status, worker_id, version)).collect();
-    let direction = view.direction.name();
-    json!({ "name": name, "connector": connector, "tasks": tasks, "type": direction })
+    let body = |id: u32| {
+        let mut body = task_body(view, id, worker_id)?;
+        if restarting.is_some_and(|selection| selection.tasks.contains(&id)) {
+            body["state"] = json!("RESTARTING");
+        }
+        Some(body)
+    };
+    let tasks: Vec<Value> = (0..view.tasks.len() as u32).filter_map(body).collect();
+    json!({ "name": name, "connector": connector, "tasks": tasks, "type": direction(view) })
 }
 
-fn task(id: u32, status: &TaskStatus, worker_id: &str, version: &str) -> Value {
+/// Which way a connector's records go.
+pub(crate) fn direction(view: &ConnectorView) -> &'static str {
+    view.direction.map_or("unknown", runtime::Direction::name)
+}
+
+/// The status of one task; `None` if there is none.
+pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Option<Value> {
+    let status = view.tasks.get(id as usize)?.status.get();
+    let at_rest = matches!(status.state, State::Unassigned | State::Destroyed);
+    let state =
+        if view.target == Target::Paused && at_rest { "PAUSED" } else { status.state.name() };
+    let version = view.version.filter(|_| status.has_run || state == "PAUSED");
     let mut task = Map::new();
     task.insert("id".to_owned(), json!(id));
-    task.insert("state".to_owned(), json!(status.state.name()));
+    task.insert("state".to_owned(), json!(state));
     task.insert("worker_id".to_owned(), json!(worker_id));
     task.insert("version".to_owned(), json!(version));
     if let Some(trace) = &status.trace {
         task.insert("trace".to_owned(), json!(trace));
     }
-    task.insert("copycat".to_owned(), ours(status));
-    Value::Object(task)
+    task.insert("copycat".to_owned(), ours(&status));
+    Some(Value::Object(task))
 }
 
 fn ours(status: &TaskStatus) -> Value {
@@ -74,23 +105,46 @@ mod tests {
     use super::*;
     use config::Props;
 
-    #[test]
-    fn a_failed_connector_shows_why_and_a_stopped_one_has_no_tasks() {
-        let mut view = ConnectorView {
-            direction: runtime::Direction::Sink,
+    fn view() -> ConnectorView {
+        ConnectorView {
+            direction: Some(runtime::Direction::Sink),
             config: Props::new(),
+            version: Some("1"),
             target: Target::Started,
             failure: Some("no".to_owned()),
             tasks: Vec::new(),
-        };
-        let failed = body("c", &view, "h:1", "0");
+            topics: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_failed_connector_shows_why_and_a_stopped_one_has_no_tasks() {
+        let mut view = view();
+        let failed = body("c", &view, "h:1", None);
         assert_eq!(failed["connector"]["state"], "FAILED");
         assert_eq!(failed["connector"]["trace"], "no");
+        assert_eq!(failed["connector"]["version"], Value::Null);
         (view.failure, view.target) = (None, Target::Stopped);
-        let stopped = body("c", &view, "h:1", "0");
+        let stopped = body("c", &view, "h:1", None);
         assert_eq!(stopped["connector"]["state"], "STOPPED");
         assert_eq!(stopped["connector"].get("trace"), None);
         assert_eq!(stopped["tasks"], json!([]));
+    }
+
+    #[test]
+    fn what_is_restarted_and_what_is_paused_says_so() {
+        let mut view = view();
+        let task = herder::TaskView { config: Props::new(), status: Default::default() };
+        (view.failure, view.tasks) = (None, vec![task]);
+        let all = Selection { connector: true, tasks: [0].into() };
+        let restarting = body("c", &view, "h:1", Some(&all));
+        assert_eq!(restarting["connector"]["state"], "RESTARTING");
+        assert_eq!(restarting["tasks"][0]["state"], "RESTARTING");
+        let none = body("c", &view, "h:1", Some(&Selection::default()));
+        assert_eq!(none["connector"]["state"], "RUNNING");
+        assert_eq!(none["tasks"][0]["version"], Value::Null);
+        view.target = Target::Paused;
+        assert_eq!(body("c", &view, "h:1", None)["tasks"][0]["state"], "PAUSED");
     }
 
     #[test]
@@ -107,11 +161,11 @@ mod tests {
             notice: Some("waiting".to_owned()),
             ..TaskStatus::default()
         };
-        let task = task(0, &status, "h:1", "0");
-        assert_eq!(task["state"], "RUNNING");
-        assert_eq!(task["copycat"]["state"], "RETRYING");
-        assert_eq!(task["copycat"]["next_attempt_ms"], 5);
-        assert_eq!(task["copycat"]["sqlstate"], "57P01");
-        assert_eq!(task["copycat"]["notice"], "waiting");
+        let ours = ours(&status);
+        assert_eq!(ours["state"], "RETRYING");
+        assert_eq!(ours["reason"], "down");
+        assert_eq!(ours["sqlstate"], "57P01");
+        assert_eq!(ours["next_attempt_ms"], 5);
+        assert_eq!(ours["notice"], "waiting");
     }
 }

@@ -5,6 +5,10 @@
 //! a task starts. Texts are Kafka Connect's where it has texts; what Connect finds only when the task
 //! starts (settings that a class refuses, predicates that do not exist) is found here.
 
+mod keys;
+
+pub(crate) use keys::ChainKeys;
+
 use crate::chain::{Condition, Step};
 use crate::plugins::Plugins;
 use api::{Predicate, PredicatePlugin, Transform, TransformPlugin};
@@ -22,6 +26,8 @@ const NEGATE: &str = "negate";
 #[derive(Debug, Default)]
 pub struct ChainFindings {
     pub errors: Vec<ConfigError>,
+    /// What classes refuse that single keys allow: Connect finds it when the tasks start.
+    pub refused: Vec<ConfigError>,
     /// Keys below an alias that its class does not read.
     pub unknown: Vec<UnknownKey>,
     /// Keys below aliases that are in no list, and predicates that nothing uses: one entry an alias.
@@ -44,6 +50,14 @@ impl Kind {
         }
     }
 
+    /// As groups of keys are named.
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Transform => "Transforms",
+            Kind::Predicate => "Predicates",
+        }
+    }
+
     /// The Java interface, as Connect's messages name it.
     fn interface(self) -> &'static str {
         match self {
@@ -60,6 +74,20 @@ enum Plugin {
 }
 
 impl Plugin {
+    fn class(&self) -> &'static str {
+        match self {
+            Plugin::Transform(plugin) => plugin.class,
+            Plugin::Predicate(plugin) => plugin.class,
+        }
+    }
+
+    fn version(&self) -> &'static str {
+        match self {
+            Plugin::Transform(plugin) => plugin.version,
+            Plugin::Predicate(plugin) => plugin.version,
+        }
+    }
+
     fn config_def(&self) -> ConfigDef {
         match self {
             Plugin::Transform(plugin) => (plugin.config_def)(),
@@ -103,7 +131,8 @@ impl Plugins {
     /// # Errors
     /// Everything that is wrong with it, as [`Plugins::check_chain`] finds it.
     pub fn steps(&self, props: &Props) -> Result<Vec<Step>, ConfigErrors> {
-        let errors = self.check_chain(props).errors;
+        let ChainFindings { mut errors, refused, .. } = self.check_chain(props);
+        errors.extend(refused);
         ConfigErrors { errors }.into_result()?;
         aliases(Kind::Transform, props).into_iter().map(|alias| self.step(alias, props)).collect()
     }
@@ -170,7 +199,7 @@ impl Plugins {
                 let key = format!("{prefix}{}", error.key);
                 ConfigError::new(key.trim_end_matches('.'), error.message)
             };
-            errors.extend(refused.errors.into_iter().map(whole));
+            found.refused.extend(refused.errors.into_iter().map(whole));
         }
         found.errors.extend(errors);
         found.unknown.extend(keys_below(kind, alias, props, &def));

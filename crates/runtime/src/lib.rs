@@ -26,5 +26,8 @@ pub use sink::{
     DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, StopMode, TaskMaker, Topics,
     spawn_sink_task,
 };
-pub use status::{Counters, Retrying, State, StatusCell, TaskStatus};
-pub use worker::{Direction, SELF_ASSIGN, TaskHandle, Validated, Worker};
+pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
+pub use worker::{
+    Change, ConfigInfo, ConfigInfos, Direction, OffsetsChange, PluginInfo, PluginKind, SELF_ASSIGN,
+    TaskHandle, UnknownPlugin, Validated, Worker,
+};

@@ -13,6 +13,9 @@ pub struct Plugins {
     pub connector: fn(&str, &Props) -> Result<&'static ConnectorPlugin, String>,
     /// Every connector as messages name it.
     pub connectors: fn() -> Vec<String>,
+    /// Every connector.
+    pub connector_plugins: fn() -> &'static [&'static ConnectorPlugin],
+    pub converter_plugins: fn() -> &'static [ConverterPlugin],
     pub converter: fn(&str) -> Option<&'static ConverterPlugin>,
     /// Every converter class, for messages.
     pub converters: fn() -> Vec<&'static str>,

@@ -1,5 +1,6 @@
 //! What a task says of itself: Connect's states, and in our own member why and when next.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -47,6 +48,8 @@ pub struct Counters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskStatus {
     pub state: State,
+    /// It has been running, so that what was wrong was not wrong from the start.
+    pub has_run: bool,
     /// Why the task is FAILED, with the way on.
     pub trace: Option<String>,
     pub retrying: Option<Retrying>,
@@ -59,6 +62,7 @@ impl Default for TaskStatus {
     fn default() -> Self {
         TaskStatus {
             state: State::Unassigned,
+            has_run: false,
             trace: None,
             retrying: None,
             notice: None,
@@ -67,17 +71,46 @@ impl Default for TaskStatus {
     }
 }
 
+/// The topics that the tasks of a connector have read or written. Connect's topic tracking.
+#[derive(Debug, Default)]
+pub struct ActiveTopics(Mutex<BTreeSet<String>>);
+
+impl ActiveTopics {
+    /// Their names, sorted.
+    pub fn list(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Forgets them; tasks add those again that they touch.
+    pub fn reset(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn touch(&self, topic: &str) {
+        let mut topics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !topics.contains(topic) {
+            topics.insert(topic.to_owned());
+        }
+    }
+}
+
 /// The status cell a task writes and everyone reads.
 #[derive(Clone, Default)]
 pub struct StatusCell {
     status: Arc<Mutex<TaskStatus>>,
+    topics: Arc<ActiveTopics>,
     changed: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl StatusCell {
     /// `changed` is called after each change of state, trace or retrying, without a lock held.
     pub fn new(changed: Arc<dyn Fn() + Send + Sync>) -> Self {
-        StatusCell { status: Arc::default(), changed: Some(changed) }
+        StatusCell { changed: Some(changed), ..StatusCell::default() }
+    }
+
+    /// The status of a task of the connector that has these topics.
+    pub fn of(topics: Arc<ActiveTopics>) -> Self {
+        StatusCell { topics, ..StatusCell::default() }
     }
 
     pub fn get(&self) -> TaskStatus {
@@ -89,6 +122,7 @@ impl StatusCell {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let before = TaskStatus { counters: Counters::default(), ..status.clone() };
         change(&mut status);
+        status.has_run |= status.state == State::Running;
         let after = TaskStatus { counters: Counters::default(), ..status.clone() };
         drop(status);
         if before != after
@@ -96,6 +130,11 @@ impl StatusCell {
         {
             changed();
         }
+    }
+
+    /// Notes a topic that was read or written; once a batch.
+    pub(crate) fn touch(&self, topic: &str) {
+        self.topics.touch(topic);
     }
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {

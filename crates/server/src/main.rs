@@ -19,8 +19,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
         Command::Standalone(args) => {
-            logging::start(&cli.log);
-            standalone::run(args)
+            let levels = logging::start(&cli.log);
+            standalone::run(args, levels)
         }
         Command::Quickstart(args) => quickstart::run(args),
         Command::Transform(args) => transform::run(&args),

@@ -1,11 +1,11 @@
 //! Carries out what the state machine decides.
 
 use super::{Answer, HerderError};
-use crate::state::{Action, Event, Request, State};
+use crate::state::{Action, Connector, Event, OffsetsRefused, Request, State};
 use crate::view::{ConnectorView, TaskView, View};
-use config::Props;
+use config::{Given, Props};
 use crossbeam_channel::{Receiver, Sender};
-use runtime::{StatusCell, StopMode, TaskHandle, Worker};
+use runtime::{ActiveTopics, OffsetsChange, StatusCell, StopMode, TaskHandle, Worker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -38,6 +38,13 @@ struct Task {
     stop: Option<StopMode>,
 }
 
+impl Task {
+    /// It has not ended, or was not told to.
+    fn is_alive(&self) -> bool {
+        self.handle.is_some() || self.stop.is_some()
+    }
+}
+
 pub(crate) struct Driver {
     worker: Arc<Worker>,
     state: State,
@@ -45,6 +52,8 @@ pub(crate) struct Driver {
     view: Arc<RwLock<View>>,
     replies: BTreeMap<u64, oneshot::Sender<Answer>>,
     tasks: BTreeMap<TaskKey, Task>,
+    /// The topics of every connector there is.
+    topics: BTreeMap<String, Arc<ActiveTopics>>,
 }
 
 impl Driver {
@@ -60,6 +69,7 @@ impl Driver {
             view,
             replies: BTreeMap::new(),
             tasks: BTreeMap::new(),
+            topics: BTreeMap::new(),
         }
     }
 
@@ -76,8 +86,11 @@ impl Driver {
                     continue;
                 }
             };
-            if let Event::TaskEnded { name, epoch, task } = &event {
-                self.tasks.remove(&(name.clone(), *epoch, *task));
+            if let Event::TaskEnded { name, epoch, task } = &event
+                && let Some(ended) = self.tasks.get_mut(&(name.clone(), *epoch, *task))
+            {
+                // Its status stays readable as long as the connector knows the task.
+                ended.stop = None;
             }
             let actions = self.state.step(Instant::now(), event);
             let exit = actions.contains(&Action::Exit);
@@ -100,7 +113,10 @@ impl Driver {
     fn carry_out(&mut self, action: Action) {
         match action {
             Action::Validate { id, name, config } => self.validate(id, name, config),
-            Action::MakeTasks { name, epoch, config } => self.make_tasks(name, epoch, config),
+            Action::MakeTasks { name, attempt, config } => self.make_tasks(name, attempt, config),
+            Action::AlterOffsets { name, config, change } => {
+                self.alter_offsets(name, config, change);
+            }
             Action::StartTask { name, epoch, task, config } => {
                 self.start_task((name, epoch, task), config);
             }
@@ -130,33 +146,38 @@ impl Driver {
         }
     }
 
-    fn validate(&self, id: u64, name: String, config: Props) {
+    fn validate(&self, id: u64, name: String, config: Given) {
         self.elsewhere("validate", move |worker| {
-            let outcome = worker.validate(&config).map_err(|errors| {
-                let count = errors.errors.len();
-                format!(
-                    "Connector configuration is invalid and contains the following {count} \
-                     error(s):\n{errors}"
-                )
-            });
-            let outcome = outcome.map(|validated| {
-                for notice in validated.notices {
+            let outcome = worker.check_connector_config(&config).map(|notices| {
+                for notice in notices {
                     tracing::warn!(connector = %name, "{notice}");
                 }
             });
-            Message::Event(Event::Validated { id, outcome })
+            Message::Event(Event::Validated { id, name, outcome })
         });
     }
 
-    fn make_tasks(&self, name: String, epoch: u64, config: Props) {
+    fn alter_offsets(&self, name: String, config: Props, change: OffsetsChange) {
+        self.elsewhere("alter-offsets", move |worker| {
+            let outcome = worker.alter_offsets(&name, &config, &change);
+            let outcome = outcome.map_err(|error| match error.kind {
+                api::ErrorKind::Retriable => OffsetsRefused::Failed(error.report()),
+                _ => OffsetsRefused::Invalid(error.report()),
+            });
+            Message::Event(Event::OffsetsAltered { name, outcome })
+        });
+    }
+
+    fn make_tasks(&self, name: String, attempt: u64, config: Props) {
         self.elsewhere("make-tasks", move |worker| {
             let outcome = worker.task_configs(&config).map_err(|error| error.report());
-            Message::Event(Event::TasksMade { name, epoch, outcome })
+            Message::Event(Event::TasksMade { name, attempt, outcome })
         });
     }
 
     fn start_task(&mut self, key: TaskKey, config: Props) {
-        let status = StatusCell::default();
+        let topics = self.topics.entry(key.0.clone()).or_default().clone();
+        let status = StatusCell::of(topics);
         let task = Task { status: status.clone(), handle: None, stop: None };
         self.tasks.insert(key.clone(), task);
         self.elsewhere("start-task", move |worker| {
@@ -197,26 +218,52 @@ impl Driver {
         });
     }
 
-    fn publish(&self) {
-        let connectors = self.state.connectors().iter().map(|(name, connector)| {
-            let task = |(number, config): (u32, &Props)| TaskView {
-                config: config.clone(),
-                status: self
-                    .tasks
-                    .get(&(name.clone(), connector.epoch, number))
-                    .map(|task| task.status.clone())
-                    .unwrap_or_default(),
+    /// Shows what has changed to readers.
+    fn publish(&mut self) {
+        let changed = self.state.take_changed();
+        let mut views = Vec::with_capacity(changed.len());
+        for name in changed {
+            let Some(connector) = self.state.connectors().get(&name) else {
+                self.tasks.retain(|(own, ..), task| *own != name || task.is_alive());
+                self.topics.remove(&name);
+                views.push((name, None));
+                continue;
             };
-            let view = ConnectorView {
-                config: connector.config.clone(),
-                direction: self.worker.direction(&connector.config),
-                target: connector.target,
-                failure: connector.failure.clone(),
-                tasks: (0..).zip(&connector.tasks).map(task).collect(),
+            let known = |(own, epoch, number): &TaskKey| {
+                *own != name
+                    || (*epoch == connector.epoch && (*number as usize) < connector.tasks.len())
             };
-            (name.clone(), view)
-        });
-        let connectors = connectors.collect();
-        self.view.write().unwrap_or_else(PoisonError::into_inner).connectors = connectors;
+            self.tasks.retain(|key, task| known(key) || task.is_alive());
+            self.topics.entry(name.clone()).or_default();
+            let view = self.connector_view(&name, connector);
+            views.push((name, Some(Arc::new(view))));
+        }
+        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        for (name, connector) in views {
+            match connector {
+                Some(connector) => view.connectors.insert(name, connector),
+                None => view.connectors.remove(&name),
+            };
+        }
+    }
+
+    fn connector_view(&self, name: &str, connector: &Connector) -> ConnectorView {
+        let task = |(number, config): (u32, &Props)| TaskView {
+            config: config.clone(),
+            status: self
+                .tasks
+                .get(&(name.to_owned(), connector.epoch, number))
+                .map(|task| task.status.clone())
+                .unwrap_or_default(),
+        };
+        ConnectorView {
+            config: connector.config.clone(),
+            direction: self.worker.direction(&connector.config),
+            version: self.worker.version(&connector.config),
+            target: connector.target,
+            failure: connector.failure.clone(),
+            tasks: (0..).zip(&connector.tasks).map(task).collect(),
+            topics: self.topics.get(name).cloned().unwrap_or_default(),
+        }
     }
 }

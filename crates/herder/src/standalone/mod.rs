@@ -5,12 +5,13 @@
 
 mod driver;
 
-use crate::state::{Event, Refusal, Request, Target};
-use crate::view::View;
-use config::Props;
+use crate::state::{Done, Event, Refusal, Request, Target};
+use crate::view::{ConnectorView, View};
+use config::Given;
 use crossbeam_channel::Sender;
 use driver::{Driver, Message};
-use runtime::Worker;
+use runtime::{OffsetsChange, Worker};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use tokio::sync::oneshot;
 const EVENTS_MAX: usize = 10_000;
 
 /// The outcome of a request.
-pub type Answer = Result<(), HerderError>;
+pub type Answer = Result<Done, HerderError>;
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +32,9 @@ pub enum HerderError {
     Conflict(String),
     #[error("{0}")]
     Invalid(String),
+    /// Something outside does not answer.
+    #[error("{0}")]
+    Failed(String),
     #[error("{0}")]
     Unavailable(String),
 }
@@ -38,11 +42,12 @@ pub enum HerderError {
 impl From<Refusal> for HerderError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Unknown { name } => HerderError::NotFound(format!("Unknown connector {name}")),
+            Refusal::Unknown { message } => HerderError::NotFound(message),
             Refusal::Exists { name } => {
                 HerderError::Conflict(format!("Connector {name} already exists"))
             }
             Refusal::Invalid { message } => HerderError::Invalid(message),
+            Refusal::Failed { message } => HerderError::Failed(message),
             Refusal::ShuttingDown => HerderError::Unavailable("Worker is shutting down".to_owned()),
         }
     }
@@ -51,6 +56,7 @@ impl From<Refusal> for HerderError {
 /// The handle everybody holds; cheap to clone.
 #[derive(Clone)]
 pub struct Herder {
+    worker: Arc<Worker>,
     events: Sender<Message>,
     view: Arc<RwLock<View>>,
     requests: Arc<AtomicU64>,
@@ -66,17 +72,32 @@ impl Herder {
         let (events, inbox) = crossbeam_channel::bounded(EVENTS_MAX);
         let (ending, ended) = crossbeam_channel::bounded::<()>(0);
         let view = Arc::new(RwLock::new(View::default()));
-        let driver = Driver::new(worker, events.clone(), view.clone());
+        let driver = Driver::new(worker.clone(), events.clone(), view.clone());
         std::thread::Builder::new().name("herder".to_owned()).spawn(move || {
             driver.run(&inbox);
             drop(ending);
         })?;
-        Ok(Herder { events, view, requests: Arc::default(), ended })
+        Ok(Herder { worker, events, view, requests: Arc::default(), ended })
+    }
+
+    /// What the connectors run on.
+    pub fn worker(&self) -> &Arc<Worker> {
+        &self.worker
     }
 
     /// A copy of everything there is to read.
     pub fn view(&self) -> View {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One connector.
+    pub fn connector(&self, name: &str) -> Option<Arc<ConnectorView>> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).connectors.get(name).cloned()
+    }
+
+    /// Whether the connectors given at the start have been created.
+    pub fn is_ready(&self) -> bool {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).ready
     }
 
     /// The connectors given at the start have been created.
@@ -86,20 +107,74 @@ impl Herder {
 
     /// # Errors
     /// The configuration is invalid, or the name exists.
-    pub async fn create(&self, name: String, config: Props, target: Target) -> Answer {
-        self.ask(Request::Create { name, config, target }).await
+    pub async fn create(&self, name: String, config: impl Into<Given>, target: Target) -> Answer {
+        self.ask(Request::Create { name, config: config.into(), target }).await
+    }
+
+    /// A new configuration, of a connector that may be new.
+    ///
+    /// # Errors
+    /// The configuration is invalid.
+    pub async fn put(&self, name: String, config: Given) -> Answer {
+        self.ask(Request::Put { name, config }).await
+    }
+
+    /// Sets single keys, takes those out that are null.
+    ///
+    /// # Errors
+    /// No such connector, or the configuration would be invalid.
+    pub async fn patch(&self, name: String, patch: Given) -> Answer {
+        self.ask(Request::Patch { name, patch }).await
+    }
+
+    /// Answers when its tasks have ended.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn delete(&self, name: String) -> Answer {
+        self.ask(Request::Delete { name }).await
+    }
+
+    /// Answers when what was asked for is so.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn retarget(&self, name: String, target: Target) -> Answer {
+        self.ask(Request::Retarget { name, target }).await
+    }
+
+    /// Restarts the connector; answers when its tasks are known.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn restart(&self, name: String) -> Answer {
+        let (connector, tasks, at_once) = (true, BTreeSet::new(), false);
+        self.ask(Request::Restart { name, connector, tasks, at_once }).await
+    }
+
+    /// Begins to restart what is selected: whether the connector, and which tasks.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn begin_restart(
+        &self,
+        name: String,
+        connector: bool,
+        tasks: BTreeSet<u32>,
+    ) -> Answer {
+        self.ask(Request::Restart { name, connector, tasks, at_once: true }).await
     }
 
     /// # Errors
-    /// No such connector.
-    pub async fn stop(&self, name: String) -> Answer {
-        self.ask(Request::Stop { name }).await
+    /// No such connector or task.
+    pub async fn restart_task(&self, name: String, task: u32) -> Answer {
+        self.ask(Request::RestartTask { name, task }).await
     }
 
     /// # Errors
-    /// No such connector.
-    pub async fn resume(&self, name: String) -> Answer {
-        self.ask(Request::Resume { name }).await
+    /// No such connector, it is not stopped, the offsets are wrong, or Kafka does not answer.
+    pub async fn alter_offsets(&self, name: String, change: OffsetsChange) -> Answer {
+        self.ask(Request::Offsets { name, change }).await
     }
 
     async fn ask(&self, request: Request) -> Answer {

@@ -193,6 +193,9 @@ impl Deliver {
         }
         let read: usize = wanted.iter().map(RawBatch::len).sum();
         self.shared.status.count(|c| c.records_read += read as u64);
+        for batch in wanted.iter().filter(|batch| batch.len() > 0) {
+            self.shared.status.touch(&batch.tp().topic);
+        }
         let decoded = wanted.into_iter().map(|raw| self.chain.run(raw)).collect();
         self.shared.set_value_prefix(self.chain.value.value_prefix());
         self.state.unsettled = true;

@@ -196,14 +196,20 @@ impl Work {
         submitted: Submitted,
         range: std::ops::Range<usize>,
     ) -> Result<()> {
+        let mut touched = None;
         for row in range {
             if !records.alive.is_alive(row) {
                 // Filtered on purpose.
                 self.state.acked.done(submitted.id(row));
                 continue;
             }
-            self.topics.ensure(records.topic(row))?;
+            let topic = records.topic(row);
+            self.topics.ensure(topic)?;
             self.send(output, records, partition, row, submitted.id(row))?;
+            if touched != Some(topic) {
+                self.status.touch(topic);
+                touched = Some(topic);
+            }
         }
         Ok(())
     }

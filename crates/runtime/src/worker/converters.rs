@@ -7,7 +7,7 @@ use config::unknown::{UnknownKey, unknown_keys};
 use config::{ConfigDef, ConfigError, Props};
 
 /// The converters of records.
-const SIDES: [&str; 3] = ["key.converter", "value.converter", HEADER_CONVERTER];
+pub(super) const SIDES: [&str; 3] = ["key.converter", "value.converter", HEADER_CONVERTER];
 pub(super) const HEADER_CONVERTER: &str = "header.converter";
 /// What reads headers where neither the connector nor the worker says.
 pub(super) const DEFAULT_HEADER_CONVERTER: &str =

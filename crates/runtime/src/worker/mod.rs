@@ -4,17 +4,23 @@
 //! configuration as the user wrote it.
 
 mod converters;
+mod describe;
+mod listing;
+mod offsets;
 mod start;
 mod start_source;
 mod task;
 mod validate;
 
+pub use describe::{ConfigInfo, ConfigInfos};
+pub use listing::{PluginInfo, PluginKind, UnknownPlugin};
+pub use offsets::{Change, OffsetsChange};
 pub use task::TaskHandle;
 pub use validate::Validated;
 
 use crate::plugins::Plugins;
 use crate::source::offsets::OffsetStore;
-use api::{Connector, Error};
+use api::{Connector, ConnectorPlugin, Error};
 use config::providers::{Providers, Resolved, put_references_back};
 use config::worker::WorkerConfig;
 use config::{Config, ConfigErrors, Props};
@@ -79,10 +85,23 @@ impl Worker {
     /// The configurations of a connector's tasks, references to secrets left in.
     pub fn task_configs(&self, raw: &Props) -> Result<Vec<Props>, Error> {
         let resolved = self.resolve(raw)?;
-        let connector = self.connector(&resolved.props)?;
+        let plugin = self.plugin(&resolved.props)?;
+        let connector = (plugin.make)();
         let tasks_max = resolved.props.get("tasks.max").and_then(|n| n.trim().parse().ok());
         let tasks = connector.task_configs(&resolved.props, tasks_max.unwrap_or(1))?;
-        Ok(tasks.iter().map(|task| put_references_back(raw, &resolved, task)).collect())
+        let with_class = |task: &Props| {
+            let mut task = put_references_back(raw, &resolved, task);
+            let more = [("task.class", Some(task_class(plugin.class)))];
+            let topics = ["topics", "topics.regex"];
+            let topics = topics.map(|key| (key, raw.get(key).map(str::to_owned)));
+            for (key, value) in more.into_iter().chain(topics) {
+                if let Some(value) = value {
+                    task.insert(key, value);
+                }
+            }
+            task
+        };
+        Ok(tasks.iter().map(with_class).collect())
     }
 
     /// Checks what the worker itself sets for Kafka clients and converters, before there is a
@@ -124,23 +143,23 @@ impl Worker {
         }
     }
 
-    /// Which way a connector's records go; a class that does not exist is taken for a sink.
-    pub fn direction(&self, raw: &Props) -> Direction {
-        match self.connector(raw) {
-            Ok(Connector::Source(_)) => Direction::Source,
-            _ => Direction::Sink,
-        }
-    }
-
     fn resolve(&self, raw: &Props) -> Result<Resolved, Error> {
         self.providers.resolve(raw).map_err(config_error)
     }
 
-    fn connector(&self, props: &Props) -> Result<Connector, Error> {
+    fn plugin(&self, props: &Props) -> Result<&'static ConnectorPlugin, Error> {
         let class = props.get("connector.class").unwrap_or_default();
-        let plugin = (self.plugins.connector)(class, props).map_err(Error::config)?;
-        Ok((plugin.make)())
+        (self.plugins.connector)(class, props).map_err(Error::config)
     }
+
+    fn connector(&self, props: &Props) -> Result<Connector, Error> {
+        Ok((self.plugin(props)?.make)())
+    }
+}
+
+/// What a task's configuration says its class is.
+fn task_class(connector: &str) -> String {
+    format!("{}Task", connector.strip_suffix("Connector").unwrap_or(connector))
 }
 
 pub(crate) fn config_error(errors: ConfigErrors) -> Error {

@@ -134,7 +134,7 @@ impl Worker {
             && connector.exactly_once(props) == ExactlyOnce::Supported
     }
 
-    fn offset_topic(
+    pub(super) fn offset_topic(
         &self,
         name: &str,
         task: u32,
@@ -170,7 +170,7 @@ impl Worker {
     }
 
     /// The worker's own file of offsets, opened for the first task that needs it.
-    fn offset_file(&self) -> Result<Arc<dyn OffsetStore>, Error> {
+    pub(super) fn offset_file(&self) -> Result<Arc<dyn OffsetStore>, Error> {
         let mut slot = self.offset_file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = slot.as_ref() {
             return Ok(store.clone());

@@ -22,6 +22,16 @@ impl Worker {
     /// # Errors
     /// Everything that is wrong, each with the user's own key.
     pub fn validate(&self, raw: &Props) -> Result<Validated, ConfigErrors> {
+        let mut found = self.findings(raw)?;
+        found.errors.append(&mut found.refused);
+        found.finish()
+    }
+
+    /// Everything there is to say.
+    ///
+    /// # Errors
+    /// What makes it impossible to say more.
+    pub(super) fn findings(&self, raw: &Props) -> Result<Findings, ConfigErrors> {
         let resolved = self.providers.resolve(raw)?;
         let props = &resolved.props;
         let Some(class) = props.get("connector.class") else {
@@ -46,7 +56,7 @@ impl Worker {
         self.check_transforms(props, unknown, &mut found);
         self.check_overrides(props, &mut found);
         found.notices.extend(connector.notices(props));
-        found.finish()
+        Ok(found)
     }
 
     fn check_sink(&self, props: &Props, found: &mut Findings) -> UnknownKeys {
@@ -162,6 +172,7 @@ impl Worker {
     fn check_transforms(&self, props: &Props, policy: UnknownKeys, found: &mut Findings) {
         let chain = self.plugins.check_chain(props);
         found.errors.extend(chain.errors);
+        found.refused.extend(chain.refused);
         found.unknown(chain.unknown, policy);
         match policy {
             UnknownKeys::Ignore => {}
@@ -210,6 +221,8 @@ fn check_topic_names<'a>(
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) errors: Vec<ConfigError>,
+    /// What lets tasks fail that Connect starts.
+    refused: Vec<ConfigError>,
     pub(super) notices: Vec<String>,
     /// Keys that nothing reads, and that are not errors of their own.
     unread: Vec<UnknownKey>,
@@ -234,6 +247,16 @@ impl Findings {
             self.notices.extend(keys.iter().map(ToString::to_string));
         }
         self.unread.extend(keys);
+    }
+
+    /// Errors, what Connect finds only when tasks start, notices; each once.
+    pub(super) fn parts(mut self) -> (Vec<ConfigError>, Vec<ConfigError>, Vec<String>) {
+        let refused = std::mem::take(&mut self.refused);
+        let notices = std::mem::take(&mut self.notices);
+        let rest = Findings { notices, ..Findings::default() }.finish();
+        let notices = rest.map(|validated| validated.notices).unwrap_or_default();
+        let errors = self.finish().err().unwrap_or_default().errors;
+        (errors, refused, notices)
     }
 
     pub(super) fn finish(mut self) -> Result<Validated, ConfigErrors> {

@@ -126,13 +126,14 @@ fn the_rest_interface_answers_json_whatever_is_asked() {
     let listeners = [rest::Listener { host: "127.0.0.1".to_owned(), port: 0 }];
     let address = runtime.block_on(async {
         let sockets = rest::bind(&listeners).await.unwrap();
+        let levels = std::sync::Arc::new(crate::logging::Levels::new("info", Box::new(|_| {})));
         let facts = rest::Facts {
             version: "1".to_owned(),
             commit: "c".to_owned(),
             worker_id: "w".to_owned(),
             kafka_cluster_id: std::sync::Arc::default(),
         };
-        rest::serve(sockets, &herder, facts).remove(0).to_string()
+        rest::serve(sockets, &herder, facts, levels).remove(0).to_string()
     });
     let ask = |method, path| testkit::process::request(&address, method, path, None).unwrap();
     for (method, path, status) in [
@@ -145,7 +146,9 @@ fn the_rest_interface_answers_json_whatever_is_asked() {
         ("GET", "/health/", 200),
         ("GET", "/nowhere/", 404),
         ("DELETE", "/connectors", 405),
-        ("PATCH", "/connectors/nobody/config", 405),
+        ("PATCH", "/connectors/nobody/config", 400),
+        ("POST", "/connectors/nobody/config", 405),
+        ("GET", "//connectors", 400),
     ] {
         let answer = ask(method, path);
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);

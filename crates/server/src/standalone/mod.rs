@@ -14,6 +14,7 @@ mod examples;
 mod worker_file;
 
 use crate::exit::Failure;
+use crate::logging::Levels;
 use connector_file::ConnectorFile;
 use herder::{Herder, HerderError};
 use runtime::{Plugins, Worker};
@@ -49,6 +50,8 @@ pub(crate) fn plugins() -> Plugins {
     Plugins {
         connector: connectors::find,
         connectors: connectors::names,
+        connector_plugins: connectors::plugins,
+        converter_plugins: converters::plugins,
         converter: converters::find,
         converters: || converters::plugins().iter().map(|plugin| plugin.class).collect(),
         transform: transforms::find,
@@ -58,14 +61,14 @@ pub(crate) fn plugins() -> Plugins {
     }
 }
 
-pub(crate) fn run(args: Args) -> ExitCode {
-    match start(args) {
+pub(crate) fn run(args: Args, levels: Arc<Levels>) -> ExitCode {
+    match start(args, levels) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-fn start(args: Args) -> Result<ExitCode, Failure> {
+fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
     let file = WorkerFile::read(&args.worker)?;
     let connectors = connector_file::read_all(&args.connectors)?;
     let worker = Worker::new(file.props.clone(), plugins(), file.address())
@@ -87,7 +90,7 @@ fn start(args: Args) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         // Before anything runs, so that a signal during the start is not missed.
         let signals = Signals::listen(args.stop_at_end_of_input)?;
-        serve(file, Arc::new(worker), connectors, signals).await
+        serve(file, Arc::new(worker), connectors, levels, signals).await
     })
 }
 
@@ -95,6 +98,7 @@ async fn serve(
     file: WorkerFile,
     worker: Arc<Worker>,
     connectors: Vec<ConnectorFile>,
+    levels: Arc<Levels>,
     mut signals: Signals,
 ) -> Result<ExitCode, Failure> {
     let sockets = rest::bind(&file.listeners).await.map_err(|error| {
@@ -104,7 +108,7 @@ async fn serve(
     let herder = Herder::start(worker.clone())
         .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
     let cluster = Arc::new(RwLock::new(None));
-    announce(&file, sockets, &herder, &cluster);
+    announce(&file, sockets, &herder, &cluster, levels);
     look_for_cluster(worker.clone(), cluster);
     for connector in connectors {
         create(&herder, connector).await?;
@@ -135,6 +139,7 @@ fn announce(
     sockets: Vec<TcpListener>,
     herder: &Herder,
     cluster: &Arc<RwLock<Option<String>>>,
+    levels: Arc<Levels>,
 ) {
     let facts = rest::Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -142,7 +147,7 @@ fn announce(
         worker_id: file.address(),
         kafka_cluster_id: cluster.clone(),
     };
-    let addresses = rest::serve(sockets, herder, facts);
+    let addresses = rest::serve(sockets, herder, facts, levels);
     for address in addresses {
         tracing::info!("REST interface on http://{address}");
     }
@@ -163,7 +168,7 @@ async fn create(herder: &Herder, connector: ConnectorFile) -> Result<(), Failure
     let ConnectorFile { name, config, target, path } = connector;
     let path = path.display();
     match herder.create(name.clone(), config, target).await {
-        Ok(()) => {
+        Ok(_) => {
             tracing::info!("connector {name} created from {path}");
             Ok(())
         }

@@ -1,0 +1,50 @@
+//! `/connector-plugins`.
+
+use crate::body;
+use crate::definitions::{definition, infos};
+use crate::errors::RestError;
+use crate::request::Asked;
+use crate::server::App;
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use runtime::UnknownPlugin;
+use serde_json::{Value, json};
+
+pub(crate) fn list(app: &App, asked: &Asked) -> Response {
+    let plugins = app.herder.worker().plugins(asked.flag("connectorsOnly", true)).into_iter();
+    let plugins = plugins.map(|plugin| {
+        json!({ "class": plugin.class, "type": plugin.kind.name(), "version": plugin.version })
+    });
+    Json(plugins.collect::<Vec<Value>>()).into_response()
+}
+
+pub(crate) fn config(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
+    let keys = app.herder.worker().plugin_keys(name, asked.param("version"));
+    let keys = keys.map_err(|unknown| match unknown {
+        UnknownPlugin::None(text) => RestError::not_found(text),
+        UnknownPlugin::Refused(text) => RestError::bad_request(text),
+    })?;
+    Ok(Json(keys.iter().map(definition).collect::<Vec<Value>>()).into_response())
+}
+
+pub(crate) async fn validate(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
+    const CLASS: &str = "connector.class";
+    let given = body::config(&asked.body)?;
+    let Some(class) = given.props.get(CLASS) else {
+        let keys: Vec<&str> = given.props.keys().collect();
+        let text = format!("Connector config {{{}}} contains no connector type", keys.join(", "));
+        return Err(RestError::bad_request(text).path(format!("/{CLASS}")));
+    };
+    let short = |class: &str| class.strip_suffix("Connector").unwrap_or(class).to_owned();
+    if !short(class).ends_with(&short(name)) {
+        return Err(RestError::bad_request(format!(
+            "Included connector type {class} does not match request type {name}"
+        )));
+    }
+    let worker = app.herder.worker().clone();
+    // Secrets may lie in files.
+    let described = tokio::task::spawn_blocking(move || worker.describe_config(&given)).await;
+    let described = described.map_err(|error| RestError::internal(error.to_string()))?;
+    let described = described.map_err(RestError::bad_request)?;
+    Ok(Json(infos(&described)).into_response())
+}

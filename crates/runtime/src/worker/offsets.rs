@@ -1,0 +1,251 @@
+//! Where connectors stand, for those who ask and those who want it elsewhere.
+//!
+//! A source's offsets are in the worker's store. A sink's are in its consumer group, unless the
+//! destination keeps them: then that is the truth, and what the group has is a mirror.
+//!
+//! Invariant: changes are made only while the connector has no task; the herder sees to that.
+
+mod requests;
+
+use super::{Worker, config_error};
+use crate::sink::kafka_error;
+use api::{Connector, Error, Result, SinkConnector, SourceConnector, SourceMap, TaskContext};
+use config::source::SourceConnectorConfig;
+use config::{Config, Props};
+use data::TopicPartition;
+use kafka::settings::ClientKind;
+use kafka::{Admin, Position};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use requests::{Change, OffsetsChange};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+const ALTERED: &str = "The offsets for this connector have been altered successfully";
+const RESET: &str = "The offsets for this connector have been reset successfully";
+/// Kafka's code for a group that there is not.
+const GROUP_ID_NOT_FOUND: i32 = 69;
+
+impl Worker {
+    /// Where a connector stands: partitions with their offsets.
+    ///
+    /// # Errors
+    /// Retriable where the store, Kafka or the destination does not answer.
+    pub fn offsets(&self, name: &str, raw: &Props) -> Result<Vec<(SourceMap, SourceMap)>> {
+        let props = self.resolve(raw)?.props;
+        match self.connector(&props)? {
+            Connector::Source(source) => {
+                let store = self.offset_store(name, &props, source.as_ref())?;
+                store.refresh(&|| false)?;
+                store.list(name)
+            }
+            Connector::Sink(sink) => {
+                let positions = self.sink_positions(name, &props, sink.as_ref())?;
+                Ok(positions.into_iter().map(|(tp, offset)| sink_entry(&tp, offset)).collect())
+            }
+        }
+    }
+
+    /// Changes where a connector stands; gives what to say about it.
+    ///
+    /// # Errors
+    /// Offsets that cannot be; retriable where something outside does not answer.
+    pub fn alter_offsets(&self, name: &str, raw: &Props, change: &OffsetsChange) -> Result<String> {
+        let props = self.resolve(raw)?.props;
+        match self.connector(&props)? {
+            Connector::Source(source) => {
+                self.alter_source(name, &props, source.as_ref(), change)?;
+            }
+            Connector::Sink(sink) => self.alter_sink(name, &props, sink.as_ref(), change)?,
+        }
+        let text = match change {
+            OffsetsChange::Alter(_) => ALTERED,
+            OffsetsChange::Reset => RESET,
+        };
+        Ok(text.to_owned())
+    }
+
+    fn alter_source(
+        &self,
+        name: &str,
+        props: &Props,
+        source: &dyn SourceConnector,
+        change: &OffsetsChange,
+    ) -> Result<()> {
+        let store = self.offset_store(name, props, source)?;
+        store.refresh(&|| false)?;
+        let changes = match change {
+            OffsetsChange::Alter(changes) => requests::of_source(changes)?,
+            OffsetsChange::Reset => {
+                store.list(name)?.into_iter().map(|(partition, _)| (partition, None)).collect()
+            }
+        };
+        source.check_offsets(props, &changes)?;
+        let changes: Vec<_> =
+            changes.into_iter().map(|(partition, offset)| (Arc::new(partition), offset)).collect();
+        if changes.is_empty() { Ok(()) } else { store.put(name, &changes) }
+    }
+
+    fn offset_store(
+        &self,
+        name: &str,
+        props: &Props,
+        source: &dyn SourceConnector,
+    ) -> Result<Arc<dyn crate::source::offsets::OffsetStore>> {
+        let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
+        let in_topic = config.offsets_storage_topic.is_some() || self.gives_once(props, source);
+        if in_topic {
+            Ok(Arc::new(self.offset_topic(name, 0, props, &config)?))
+        } else {
+            self.offset_file()
+        }
+    }
+
+    fn sink_positions(
+        &self,
+        name: &str,
+        props: &Props,
+        sink: &dyn SinkConnector,
+    ) -> Result<BTreeMap<TopicPartition, i64>> {
+        let (admin, group) = self.group_of(name, props)?;
+        if let Some(mut stored) = self.stored_positions(&admin, name, &group, props, sink)? {
+            return Ok(stored.list()?.into_iter().collect());
+        }
+        let positions = admin.group_offsets(&group, TIMEOUT).map_err(|error| {
+            let text = "Failed to retrieve consumer group offsets for sink connector";
+            Error::retriable(format!("{text} {name}: {error}"))
+        })?;
+        Ok(positions.into_iter().map(|position| (position.tp, position.offset)).collect())
+    }
+
+    fn alter_sink(
+        &self,
+        name: &str,
+        props: &Props,
+        sink: &dyn SinkConnector,
+        change: &OffsetsChange,
+    ) -> Result<()> {
+        let wanted = match change {
+            OffsetsChange::Alter(changes) => Some(requests::of_sink(changes)?),
+            OffsetsChange::Reset => None,
+        };
+        let (admin, group) = self.group_of(name, props)?;
+        if let Some(wanted) = &wanted {
+            check_partitions(&admin, wanted.keys())?;
+        }
+        // Where the destination keeps them, they are changed there first: it is asked first, too.
+        if let Some(mut stored) = self.stored_positions(&admin, name, &group, props, sink)? {
+            match &wanted {
+                Some(wanted) => {
+                    let changes: Vec<_> = wanted.iter().map(|(tp, o)| (tp.clone(), *o)).collect();
+                    stored.alter(&changes)?;
+                }
+                None => {
+                    let all = stored.list()?.into_iter().map(|(tp, _)| (tp, None));
+                    stored.alter(&all.collect::<Vec<_>>())?;
+                }
+            }
+        }
+        alter_group(&admin, &group, wanted.as_ref()).map_err(|error| match error.kind() {
+            kafka::ErrorKind::GroupNotEmpty => {
+                let what = if wanted.is_some() { "alter" } else { "reset" };
+                Error::retriable(zombie(what, name))
+            }
+            _ => kafka_error(error),
+        })
+    }
+
+    fn stored_positions(
+        &self,
+        admin: &Admin,
+        name: &str,
+        group: &str,
+        props: &Props,
+        sink: &dyn SinkConnector,
+    ) -> Result<Option<Box<dyn api::StoredPositions>>> {
+        if !sink.keeps_positions(props) {
+            return Ok(None);
+        }
+        let cluster_id =
+            admin.cluster_id(TIMEOUT).ok_or_else(|| kafka_error(admin.why_silent()))?;
+        let context = TaskContext {
+            connector: name.to_owned(),
+            task: 0,
+            cluster_id,
+            group_id: group.to_owned(),
+            tolerance: api::Tolerance::None,
+        };
+        sink.stored_positions(&context, props).map(Some)
+    }
+
+    /// A client that may change the group, and the group's name.
+    fn group_of(&self, name: &str, props: &Props) -> Result<(Admin, String)> {
+        let consumer = self.client(ClientKind::Consumer, props).map_err(config_error)?.librdkafka;
+        let group = consumer.get("group.id").cloned().unwrap_or(format!("connect-{name}"));
+        let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
+        Ok((Admin::new(&admin).map_err(kafka_error)?, group))
+    }
+}
+
+fn sink_entry(tp: &TopicPartition, offset: i64) -> (SourceMap, SourceMap) {
+    let partition = [
+        ("kafka_topic".to_owned(), json!(&*tp.topic)),
+        ("kafka_partition".to_owned(), json!(tp.partition)),
+    ];
+    let offset = [("kafka_offset".to_owned(), json!(offset))];
+    (SourceMap::from_iter(partition), SourceMap::from_iter(offset))
+}
+
+/// Positions of partitions that there are not would stay unseen for ever.
+fn check_partitions<'a>(
+    admin: &Admin,
+    partitions: impl Iterator<Item = &'a TopicPartition>,
+) -> Result<()> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for tp in partitions {
+        if !counts.contains_key(&*tp.topic) {
+            let count = match admin.topic(&tp.topic, TIMEOUT) {
+                Ok(topic) => topic.partitions,
+                Err(error) if error.kind() == kafka::ErrorKind::UnknownTopic => 0,
+                Err(error) => return Err(kafka_error(error)),
+            };
+            counts.insert(&tp.topic, count as usize);
+        }
+        let known = counts.get(&*tp.topic).is_some_and(|count| (tp.partition as usize) < *count);
+        if !known {
+            return Err(Error::config(format!("there is no partition {tp}")));
+        }
+    }
+    Ok(())
+}
+
+fn alter_group(
+    admin: &Admin,
+    group: &str,
+    wanted: Option<&BTreeMap<TopicPartition, Option<i64>>>,
+) -> kafka::Result<()> {
+    let gone_is_well = |result: kafka::Result<()>| match result {
+        Err(error) if error.code() == GROUP_ID_NOT_FOUND => Ok(()),
+        other => other,
+    };
+    let Some(wanted) = wanted else {
+        return gone_is_well(admin.delete_group(group, TIMEOUT));
+    };
+    let set = wanted.iter().filter_map(|(tp, offset)| Some(Position::new(tp.clone(), (*offset)?)));
+    admin.alter_group_offsets(group, &set.collect::<Vec<_>>(), TIMEOUT)?;
+    let forgotten = wanted.iter().filter(|(_, offset)| offset.is_none()).map(|(tp, _)| tp.clone());
+    let forgotten = forgotten.collect::<Vec<_>>();
+    gone_is_well(admin.delete_group_offsets(group, &forgotten, TIMEOUT))
+}
+
+fn zombie(what: &str, name: &str) -> String {
+    format!(
+        "Failed to {what} consumer group offsets for connector {name} either because its tasks \
+         haven't stopped completely yet or the connector was resumed before the request to {what} \
+         its offsets could be successfully completed. If the connector is in a stopped state, this \
+         operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may \
+         need to be restarted to get rid of the zombie sink tasks."
+    )
+}
