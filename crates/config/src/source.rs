@@ -13,20 +13,20 @@ use crate::{Config, Props, config_enum};
 config_enum! {
     /// Whether a connector must give each record exactly once.
     pub enum ExactlyOnceSupport {
-        /// Where the worker and the connector can.
-        Requested = "requested",
-        /// The configuration is refused where they cannot.
+        /// The configuration is refused where the worker or the connector cannot.
         Required = "required",
+        /// Where they can.
+        Requested = "requested",
     }
 }
 
 config_enum! {
     /// What ends a transaction of an exactly-once source task.
     pub enum TransactionBoundary {
-        /// Every poll of the task.
-        Poll = "poll",
         /// A time.
         Interval = "interval",
+        /// Every poll of the task.
+        Poll = "poll",
         /// The task itself says so.
         Connector = "connector",
     }

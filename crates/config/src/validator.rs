@@ -242,8 +242,12 @@ fn one_of_fault(value: &Value, values: &[String], any_case: bool) -> Option<Stri
         Value::List(items) => items.iter().all(|item| allowed(item)),
         _ => false,
     };
-    let case = if any_case { " (case insensitive)" } else { "" };
-    (!good).then(|| format!("String must be one of{case}: {}", values.join(", ")))
+    let list = values.join(", ");
+    // Kafka names constants where the case does not matter.
+    (!good).then(|| match any_case {
+        true => format!("String must be one of (case insensitive): {}", list.to_uppercase()),
+        false => format!("String must be one of: {list}"),
+    })
 }
 
 fn name_fault(text: &str) -> Option<String> {

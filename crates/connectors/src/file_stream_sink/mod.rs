@@ -20,7 +20,8 @@ const CLASS: &str = "org.apache.kafka.connect.file.FileStreamSinkConnector";
 pub static PLUGIN: ConnectorPlugin = ConnectorPlugin {
     class: CLASS,
     aliases: &["file-sink", "FileStreamSinkConnector", "FileStreamSink"],
-    version: env!("CARGO_PKG_VERSION"),
+    // The release of Apache Kafka whose connector it stands for.
+    version: "4.4.0",
     summary: "Appends the text of records to a file, or to the standard output",
     claims: |_| true,
     make: || Connector::Sink(Box::new(FileStreamSink)),
@@ -36,7 +37,7 @@ struct FileStreamSinkConfig {
     /// Whether a position is committed only when the lines before it are on the disk, so that a power
     /// cut loses none. Off: when the operating system has them, which is enough for a worker that ends
     /// or is killed.
-    #[config(key = "file.sync", default = false, importance = low)]
+    #[config(key = "file.sync", default = false, importance = low, since = "0.1")]
     sync: bool,
 }
 

@@ -23,7 +23,8 @@ const CLASS: &str = "org.apache.kafka.connect.file.FileStreamSourceConnector";
 pub static PLUGIN: ConnectorPlugin = ConnectorPlugin {
     class: CLASS,
     aliases: &["file-source", "FileStreamSourceConnector", "FileStreamSource"],
-    version: env!("CARGO_PKG_VERSION"),
+    // The release of Apache Kafka whose connector it stands for.
+    version: "4.4.0",
     summary: "Writes the lines of a file, or of the standard input, into a topic",
     claims: |_| true,
     make: || Connector::Source(Box::new(FileStreamSource)),
@@ -41,7 +42,8 @@ struct FileStreamSourceConfig {
     topic: String,
 
     /// The maximum number of records the source task can read from the file each time it is polled.
-    #[config(key = "batch.size", default = 2000, at_least(1), importance = low)]
+    #[config(key = "batch.size", default = 2000, importance = low,
+        validator = config::Validator::OrNull(Box::new(config::Validator::range(Some(1.into()), None))))]
     batch_size: i32,
 }
 

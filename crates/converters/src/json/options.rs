@@ -85,8 +85,8 @@ fn own_def() -> ConfigDef {
          number). Both are read.",
     );
     let formats = vec!["NUMERIC".to_owned(), "BASE64".to_owned()];
-    let validator = Some(Validator::OneOfIgnoreCase(formats.clone()));
-    let decimals = ConfigKey { validator, recommended: formats, ..decimals };
+    let validator = Some(Validator::OneOfIgnoreCase(formats));
+    let decimals = ConfigKey { validator, ..decimals };
     def.define(group("Serialization", 0, decimals));
     def.define(group(
         "Serialization",

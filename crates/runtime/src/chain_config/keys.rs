@@ -30,6 +30,9 @@ impl Plugins {
         let found = self.find_plugin(kind, &type_key, &given.props);
         let keys = self.keys(kind, alias, found.as_ref().ok()).with_prefix(&prefix);
         let mut values = keys.validate_with(|key| given.entry(key));
+        for text in values.iter_mut().flat_map(|value| &mut value.errors) {
+            *text = in_javas_words(std::mem::take(text));
+        }
         if let Some(value) = values.iter_mut().find(|value| value.name == type_key) {
             match (&found, &value.value) {
                 (Ok(plugin), _) => value.value = Some(plugin.class().to_owned()),
@@ -85,11 +88,9 @@ impl Plugins {
         def.define(asked);
         let Some(plugin) = plugin else { return def };
         let framework = [TYPE, VERSION, PREDICATE, NEGATE];
-        for key in plugin.config_def().keys() {
-            if !framework.contains(&key.name.as_str()) {
-                def.define(key.clone());
-            }
-        }
+        let own = plugin.config_def();
+        let own = own.keys().filter(|key| !framework.contains(&key.name.as_str()));
+        let mut more: Vec<ConfigKey> = own.cloned().collect();
         if matches!(kind, Kind::Transform) {
             let of_condition = |name: &str, kind, default: Option<&str>, text: &str| ConfigKey {
                 importance: Importance::Medium,
@@ -98,9 +99,17 @@ impl Plugins {
                 ..ConfigKey::new(name, kind)
             };
             let text = "Whether it is for the records that the predicate does not choose.";
-            def.define(of_condition(NEGATE, Type::Boolean, Some("false"), text));
+            more.push(of_condition(NEGATE, Type::Boolean, Some("false"), text));
             let text = "The alias of a predicate that chooses the records it is for.";
-            def.define(of_condition(PREDICATE, Type::String, None, text));
+            more.push(of_condition(PREDICATE, Type::String, None, text));
+        }
+        // Connect's order: what is required, then what matters, then by name.
+        more.sort_by(|a, b| {
+            let rank = |key: &ConfigKey| (!key.is_required(), key.importance as u8);
+            rank(a).cmp(&rank(b)).then_with(|| a.name.cmp(&b.name))
+        });
+        for key in more {
+            def.define(key);
         }
         def
     }
@@ -110,5 +119,19 @@ impl Plugins {
             Kind::Transform => (self.transforms)().iter().map(|p| p.class.to_owned()).collect(),
             Kind::Predicate => (self.predicates)().iter().map(|p| p.class.to_owned()).collect(),
         }
+    }
+}
+
+/// Cast's complaint of a type that there is not, as tools know it: with the arguments of the exception
+/// the wrong way round. Our own words stand among the hints.
+fn in_javas_words(text: String) -> String {
+    const FAULT: &str = "Invalid type found in casting spec: ";
+    match text.split_once(FAULT) {
+        None => text,
+        Some((_, word)) => format!(
+            "Invalid value java.lang.IllegalArgumentException: No enum constant \
+             org.apache.kafka.connect.data.Schema.Type.{} for configuration {FAULT}{word}",
+            word.to_uppercase()
+        ),
     }
 }

@@ -193,7 +193,7 @@ impl Deliver {
         }
         let read: usize = wanted.iter().map(RawBatch::len).sum();
         self.shared.status.count(|c| c.records_read += read as u64);
-        for batch in wanted.iter().filter(|batch| batch.len() > 0) {
+        for batch in wanted.iter().filter(|batch| !batch.is_empty()) {
             self.shared.status.touch(&batch.tp().topic);
         }
         let decoded = wanted.into_iter().map(|raw| self.chain.run(raw)).collect();

@@ -211,7 +211,7 @@ fn check_partitions<'a>(
                 Err(error) if error.kind() == kafka::ErrorKind::UnknownTopic => 0,
                 Err(error) => return Err(kafka_error(error)),
             };
-            counts.insert(&tp.topic, count as usize);
+            counts.insert(&tp.topic, count);
         }
         let known = counts.get(&*tp.topic).is_some_and(|count| (tp.partition as usize) < *count);
         if !known {

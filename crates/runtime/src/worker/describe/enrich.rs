@@ -36,11 +36,10 @@ impl Worker {
         key: &ConfigKey,
         value: &mut ConfigValue,
         given: &Given,
-        wrong_version: bool,
     ) {
         if let Some(side) = key.name.strip_suffix(".plugin.version").filter(|s| SIDES.contains(s)) {
             let known = given.props.get(side).is_none_or(|class| self.is_plugin(class));
-            if !known || wrong_version {
+            if !known {
                 value.visible = false;
                 value.recommended.clear();
                 value.value = None;

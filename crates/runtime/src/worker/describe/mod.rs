@@ -11,8 +11,8 @@ mod enrich;
 pub(super) use enrich::{is_header_only, matches, no_such_version};
 
 use super::{Direction, Worker};
-use api::Connector;
-use config::connector::{SinkConnectorConfig, sink_rules};
+use api::{Connector, ConnectorPlugin};
+use config::connector::{ConnectorConfig, SinkConnectorConfig, sink_rules};
 use config::source::SourceConnectorConfig;
 use config::{Config, ConfigDef, ConfigError, ConfigKey, ConfigValue, Given, Props, Type, Value};
 
@@ -104,7 +104,10 @@ impl Worker {
             .map_err(|_| self.no_such_connector(class))?;
         let connector = (plugin.make)();
         let mut infos = ConfigInfos { name: class.to_owned(), ..ConfigInfos::default() };
-        self.describe_framework(&connector, plugin.class, plugin.version, &resolved, &mut infos);
+        if self.describe_wrong_version(plugin, &resolved, &mut infos) {
+            return Ok(infos);
+        }
+        self.describe_framework(&connector, plugin.version, &resolved, &mut infos);
         self.describe_chain(&resolved, &mut infos);
         let of_connector = connector.config_def(class);
         describe_connector(&of_connector, &resolved, &mut infos);
@@ -127,19 +130,40 @@ impl Worker {
         )
     }
 
+    /// A version that there is not: nothing is known then but the keys of every connector.
+    fn describe_wrong_version(
+        &self,
+        plugin: &ConnectorPlugin,
+        given: &Given,
+        infos: &mut ConfigInfos,
+    ) -> bool {
+        let asked = given.props.get(VERSION).map(str::trim).filter(|asked| !asked.is_empty());
+        let Some(asked) = asked.filter(|asked| !matches(asked, plugin.version)) else {
+            return false;
+        };
+        let mut def = ConnectorConfig::def();
+        offer_version(&mut def, plugin.version);
+        let mut values = def.validate_with(|key| given.entry(key));
+        let text = no_such_version(plugin.class, asked, plugin.version);
+        add(&mut values, [CLASS, VERSION].map(|key| ConfigError::new(key, &*text)).to_vec());
+        for (key, mut value) in def.keys().cloned().zip(values) {
+            value.visible = key.name == VERSION || !key.name.ends_with(".plugin.version");
+            infos.error_count += value.errors.len();
+            infos.configs.push(ConfigInfo { key: Some(key), value });
+        }
+        infos.groups = groups(infos);
+        true
+    }
+
     fn describe_framework(
         &self,
         connector: &Connector,
-        class: &str,
         version: &str,
         given: &Given,
         infos: &mut ConfigInfos,
     ) {
         let mut def = framework(connector);
-        if let Some(key) = def.get_mut(VERSION) {
-            key.default = Some(Some(version.to_owned()));
-            key.recommended = vec![version.to_owned()];
-        }
+        offer_version(&mut def, version);
         self.enrich_converters(&mut def, given);
         let mut values = def.validate_with(|key| given.entry(key));
         if let Connector::Sink(_) = connector {
@@ -147,15 +171,9 @@ impl Worker {
         }
         let nulls = def.keys().filter(|key| given.nulls.contains(&key.name));
         add(&mut values, nulls.map(|key| ConfigError::new(&*key.name, NULL)).collect());
-        let asked = given.props.get(VERSION).map(str::trim).filter(|asked| !asked.is_empty());
-        let wrong_version = asked.filter(|asked| !matches(asked, version));
-        if let Some(asked) = wrong_version {
-            let text = no_such_version(class, asked, version);
-            add(&mut values, [CLASS, VERSION].map(|key| ConfigError::new(key, &*text)).to_vec());
-        }
         let keys: Vec<ConfigKey> = def.keys().cloned().collect();
         for (key, mut value) in keys.into_iter().zip(values) {
-            self.resolve_converter(&key, &mut value, given, wrong_version.is_some());
+            self.resolve_converter(&key, &mut value, given);
             infos.configs.push(ConfigInfo { key: Some(key), value });
         }
     }
@@ -221,6 +239,13 @@ impl Worker {
                 None => infos.configs.push(clients::undefined(raw, &error.key, text)),
             }
         }
+    }
+}
+
+fn offer_version(def: &mut ConfigDef, version: &str) {
+    if let Some(key) = def.get_mut(VERSION) {
+        key.default = Some(Some(version.to_owned()));
+        key.recommended = vec![version.to_owned()];
     }
 }
 
