@@ -23,8 +23,9 @@ impl Mask {
         Mask { alive: vec![true; rows], count: rows }
     }
 
+    #[inline]
     pub fn is_alive(&self, row: usize) -> bool {
-        self.alive.get(row).copied().unwrap_or(false)
+        *self.alive.get(row).unwrap_or(&false)
     }
 
     pub fn kill(&mut self, row: usize) {

@@ -15,20 +15,23 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Roots {
     runs: Vec<Run>,
-    roots: Vec<Cell>,
+    cells: Vec<Cell>,
+    /// Rows there are; behind them lie old ones that have not been given anew yet, see
+    /// [`Roots::give_anew`].
+    filled: usize,
 }
 
 impl Roots {
     pub fn len(&self) -> usize {
-        self.roots.len()
+        self.filled
     }
 
     pub fn is_empty(&self) -> bool {
-        self.roots.is_empty()
+        self.filled == 0
     }
 
     pub fn reserve(&mut self, rows: usize) {
-        self.roots.reserve(rows);
+        self.cells.reserve(rows);
     }
 
     /// The runs in row order; together they cover every row.
@@ -38,12 +41,13 @@ impl Roots {
 
     /// Every row's value, in order.
     pub fn cells(&self) -> &[Cell] {
-        &self.roots
+        self.cells.get(..self.filled).unwrap_or_default()
     }
 
     /// The value of a row; null for a row that is not there.
+    #[inline]
     pub fn get(&self, row: usize) -> Cell {
-        self.roots.get(row).copied().unwrap_or(Cell::Null)
+        *self.cells().get(row).unwrap_or(&Cell::Null)
     }
 
     pub fn schema(&self, row: usize) -> Option<&Arc<Schema>> {
@@ -52,9 +56,13 @@ impl Roots {
     }
 
     /// Appends a row. Schemas are compared by address: a converter gives one `Arc` per schema.
+    #[inline]
     pub fn push(&mut self, schema: Option<&Arc<Schema>>, root: Cell) {
-        let row = self.roots.len() as u32;
-        self.roots.push(root);
+        match self.cells.get_mut(self.filled) {
+            Some(old) => *old = root,
+            None => self.cells.push(root),
+        }
+        self.filled += 1;
         if let Some(run) = self.runs.last_mut() {
             let same = match (&run.schema, schema) {
                 (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -66,7 +74,31 @@ impl Roots {
                 return;
             }
         }
-        self.runs.push(Run { schema: schema.cloned(), start: row, rows: 1 });
+        self.begin_run(schema);
+    }
+
+    #[cold]
+    fn begin_run(&mut self, schema: Option<&Arc<Schema>>) {
+        let start = self.filled as u32 - 1;
+        self.runs.push(Run { schema: schema.cloned(), start, rows: 1 });
+    }
+
+    /// Takes the runs out and leaves no rows, to be pushed anew in the place of the old: no memory is
+    /// asked for. A row's old value is given by [`Roots::old`] until its new one is pushed.
+    pub fn give_anew(&mut self) -> Vec<Run> {
+        self.filled = 0;
+        std::mem::take(&mut self.runs)
+    }
+
+    /// What the next row to be pushed was before [`Roots::give_anew`]; null if there was none.
+    #[inline]
+    pub fn old(&self) -> Cell {
+        *self.cells.get(self.filled).unwrap_or(&Cell::Null)
+    }
+
+    /// Forgets old rows that were not given anew.
+    pub(crate) fn settle(&mut self) {
+        self.cells.truncate(self.filled);
     }
 }
 
@@ -76,6 +108,27 @@ mod tests {
     use crate::builder::SchemaBuilder;
     use crate::rows::Rows;
     use crate::schema::Type;
+
+    #[test]
+    fn rows_are_given_anew_in_their_places() {
+        let schema = Arc::new(Schema::new(Type::Int64));
+        let mut roots = Roots::default();
+        for value in 0..3 {
+            roots.push(Some(&schema), Cell::int(value));
+        }
+        let runs = roots.give_anew();
+        assert_eq!((runs.len(), roots.len(), roots.get(0)), (1, 0, Cell::Null));
+        for value in 0..2 {
+            assert_eq!(roots.old(), Cell::int(value));
+            roots.push(None, Cell::int(value + 10));
+        }
+        assert_eq!(roots.cells(), [Cell::int(10), Cell::int(11)]);
+        assert_eq!((roots.runs().len(), roots.get(2)), (1, Cell::Null));
+        let mut rows = Rows::default();
+        rows.set_roots(roots);
+        rows.push(None, Cell::int(12));
+        assert_eq!(rows.roots(), [10, 11, 12].map(Cell::int), "old rows are forgotten");
+    }
 
     #[test]
     fn a_part_takes_the_place_of_the_whole_and_back() {

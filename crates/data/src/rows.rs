@@ -95,6 +95,7 @@ impl Rows {
     }
 
     /// The value of a row; null for a row that is not there.
+    #[inline]
     pub fn root(&self, row: usize) -> Cell {
         self.roots.get(row)
     }
@@ -114,6 +115,13 @@ impl Rows {
         self.cells.get(span.range()).unwrap_or_default()
     }
 
+    /// One cell of a span; null past its end.
+    #[inline]
+    pub fn cell(&self, span: Span, index: usize) -> Cell {
+        // A choice of places, then one load: a cell put together from parts is slow to read again.
+        *self.cells(span).get(index).unwrap_or(&Cell::Null)
+    }
+
     /// The fields of a struct value; empty for a null.
     pub fn fields(&self, cell: Cell) -> &[Cell] {
         match cell {
@@ -122,6 +130,7 @@ impl Rows {
         }
     }
 
+    #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
         self.heap.bytes(span)
     }
@@ -131,6 +140,7 @@ impl Rows {
     }
 
     /// Appends a row. Schemas are compared by address: a converter gives one `Arc` per schema.
+    #[inline]
     pub fn push(&mut self, schema: Option<&Arc<Schema>>, root: Cell) {
         self.roots.push(schema, root);
     }
@@ -156,6 +166,7 @@ impl Rows {
     }
 
     /// Appends cells that exist already and gives their place.
+    #[inline]
     pub fn alloc_from(&mut self, cells: &[Cell]) -> Span {
         let start = self.cells.len() as u32;
         self.cells.extend_from_slice(cells);
@@ -183,11 +194,13 @@ impl Rows {
     /// a place past its end.
     pub fn gather(&mut self, from: Span, places: &[u32]) -> Span {
         let start = self.cells.len();
-        self.cells.reserve(places.len());
-        for place in places {
-            let at = from.start as usize + *place as usize;
-            let cell = self.cells.get(at).copied().filter(|_| *place < from.len);
-            self.cells.push(cell.unwrap_or(Cell::Null));
+        self.cells.resize(start + places.len(), Cell::Null);
+        let (old, new) = self.cells.split_at_mut(start);
+        let from = old.get(from.range()).unwrap_or_default();
+        for (slot, place) in new.iter_mut().zip(places) {
+            if let Some(cell) = from.get(*place as usize) {
+                *slot = *cell;
+            }
         }
         Span { start: start as u32, len: places.len() as u32 }
     }
@@ -213,7 +226,21 @@ impl Rows {
 
     /// Copies a value of another set into this one, everything in it included. Bytes that both sets
     /// share, the fetched ones, are not copied.
+    #[inline]
     pub fn adopt(&mut self, from: &Rows, cell: Cell) -> Cell {
+        match cell {
+            Cell::Null | Cell::Bool(_) | Cell::Int(..) | Cell::Float(_) => cell,
+            Cell::Text(span) if self.shares(from, span) => cell,
+            _ => self.adopt_other(from, cell),
+        }
+    }
+
+    #[inline]
+    fn shares(&self, from: &Rows, span: Span) -> bool {
+        span.own_start().is_none() && Arc::ptr_eq(&self.heap.raw, &from.heap.raw)
+    }
+
+    fn adopt_other(&mut self, from: &Rows, cell: Cell) -> Cell {
         match cell {
             Cell::Number(span) => Cell::Number(self.adopt_bytes(from, span)),
             Cell::Text(span) => Cell::Text(self.adopt_bytes(from, span)),
@@ -235,7 +262,7 @@ impl Rows {
     }
 
     fn adopt_bytes(&mut self, from: &Rows, span: Span) -> Span {
-        if span.own_start().is_none() && Arc::ptr_eq(&self.heap.raw, &from.heap.raw) {
+        if self.shares(from, span) {
             return span;
         }
         self.heap.put(from.bytes(span))
@@ -259,6 +286,7 @@ impl Rows {
     /// Gives the set its rows, new or as they were taken out.
     pub fn set_roots(&mut self, roots: Roots) {
         self.roots = roots;
+        self.roots.settle();
     }
 }
 

@@ -4,6 +4,7 @@
 //! the copy of a struct is one that Connect would let exist, with no null where its field allows none.
 
 use crate::fault::Fault;
+use crate::part::is_text;
 use data::{Cell, Rows, Schema, Span};
 
 /// Copies the struct at `span`, which is of `schema`, and appends `more` nulls. Nulls of fields with
@@ -11,6 +12,7 @@ use data::{Cell, Rows, Schema, Span};
 ///
 /// # Errors
 /// A null that its field does not allow.
+#[inline]
 pub(crate) fn copy_struct(
     rows: &mut Rows,
     schema: &Schema,
@@ -60,6 +62,7 @@ pub(crate) struct MapCopy {
 
 impl MapCopy {
     /// Copies the map at `span`; there is room for `more` members.
+    #[inline]
     pub(crate) fn new(rows: &mut Rows, span: Span, more: usize) -> MapCopy {
         let cells = rows.copy(span, more * 2);
         MapCopy { cells, used: cells.len - more as u32 * 2 }
@@ -67,14 +70,10 @@ impl MapCopy {
 
     /// The place of the value of the member of that name. Looked for first where `hint` says that the
     /// map before had it; there it mostly is again.
+    #[inline]
     pub(crate) fn find(&self, rows: &Rows, name: &str, hint: &mut usize) -> Option<usize> {
         let cells = rows.cells(Span { len: self.used, ..self.cells });
-        let at = |pair: usize| match cells.get(pair * 2) {
-            Some(Cell::Text(key)) => {
-                key.len as usize == name.len() && rows.bytes(*key) == name.as_bytes()
-            }
-            _ => false,
-        };
+        let at = |pair: usize| cells.get(pair * 2).is_some_and(|key| is_text(rows, key, name));
         if !at(*hint) {
             *hint = (0..cells.len() / 2).find(|pair| at(*pair))?;
         }
@@ -82,11 +81,13 @@ impl MapCopy {
     }
 
     /// The value at a place.
+    #[inline]
     pub(crate) fn get(&self, rows: &Rows, place: usize) -> Cell {
-        rows.cells(self.cells).get(place).copied().unwrap_or(Cell::Null)
+        rows.cell(self.cells, place)
     }
 
     /// Writes the value at a place that was found.
+    #[inline]
     pub(crate) fn set(&self, rows: &mut Rows, place: usize, value: Cell) {
         rows.set(self.cells, place, value);
     }
@@ -99,6 +100,7 @@ impl MapCopy {
     }
 
     /// The map.
+    #[inline]
     pub(crate) fn finish(self) -> Cell {
         Cell::Map(Span { len: self.used, ..self.cells })
     }

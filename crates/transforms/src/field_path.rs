@@ -85,6 +85,7 @@ impl FieldPath {
     }
 
     /// The value at the path in a map without schema; null where it or a step before it is missing.
+    #[inline]
     pub(crate) fn find(&mut self, rows: &mut Rows, map: Span) -> Result<Cell, Fault> {
         self.check_not_empty()?;
         let mut map = Some(map);
@@ -117,18 +118,20 @@ pub(crate) struct Resolved {
 
 impl Resolved {
     /// The schema of the field.
+    #[inline]
     pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {
         self.places.last().map(|(_, schema)| schema)
     }
 
     /// The field's value in a struct; null where a step before it is. A null on the way always gives
     /// way to its default, as in Connect, the field's own only if `replace`.
+    #[inline]
     pub(crate) fn cell(&self, rows: &mut Rows, fields: Span, replace: bool) -> Cell {
         let mut cell = Cell::Struct(fields);
         let last = self.places.len().saturating_sub(1);
         for (step, (index, schema)) in self.places.iter().enumerate() {
             let Cell::Struct(fields) = cell else { return Cell::Null };
-            let inner = rows.cells(fields).get(*index).copied().unwrap_or(Cell::Null);
+            let inner = rows.cell(fields, *index);
             cell = match inner {
                 Cell::Null => with_default(rows, Some(schema), inner, replace || step < last),
                 _ => inner,

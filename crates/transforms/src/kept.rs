@@ -41,6 +41,7 @@ impl KeptFields {
     }
 
     /// The schema of what is left.
+    #[inline]
     pub(crate) fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -49,10 +50,13 @@ impl KeptFields {
     ///
     /// # Errors
     /// A null that stays where a value is required.
+    #[inline]
     pub(crate) fn take(&self, rows: &mut Rows, fields: Span, replace: bool) -> Result<Cell, Fault> {
         let cells = rows.cells(fields);
-        let of = |place: &u32| cells.get(*place as usize).copied().unwrap_or(Cell::Null);
-        let is_null = |at: &usize| self.places.get(*at).is_some_and(|place| of(place).is_null());
+        let is_null = |at: &usize| {
+            let place = self.places.get(*at).and_then(|place| cells.get(*place as usize));
+            place.is_none_or(|cell| cell.is_null())
+        };
         let nulls = self.defaulted.iter().any(is_null);
         if self.together && !nulls {
             let start = self.places.first().copied().unwrap_or_default();
@@ -65,10 +69,11 @@ impl KeptFields {
         Ok(Cell::Struct(taken))
     }
 
+    #[cold]
     fn fill(&self, rows: &mut Rows, replace: bool, taken: Span) -> Result<(), Fault> {
         for at in &self.defaulted {
             let Some(field) = self.schema.fields().get(*at) else { continue };
-            let cell = rows.cells(taken).get(*at).copied().unwrap_or(Cell::Null);
+            let cell = rows.cell(taken, *at);
             let cell = with_default(rows, Some(&field.schema), cell, replace);
             if cell.is_null() && !field.schema.is_optional() {
                 return Err(Fault::null_for_required(&field.name, &field.schema));
@@ -81,42 +86,42 @@ impl KeptFields {
 
 /// The members of a map that stay.
 pub(crate) struct KeptMembers {
-    /// Place of the member among the members, and the number of its new name.
-    members: Vec<(u32, Option<u32>)>,
+    /// Places of their keys and values in the map.
+    places: Vec<u32>,
     together: bool,
+    /// Places of new keys in the new map, and the numbers of their names.
+    renamed: Vec<(usize, u32)>,
 }
 
 impl KeptMembers {
     /// The members that `keep` says yes to by their keys; it gives the number of a new name or none.
     pub(crate) fn new(keys: &[Key], keep: impl Fn(&Key) -> Option<Option<u32>>) -> Self {
-        let kept = (0..).zip(keys).filter_map(|(place, key)| Some((place, keep(key)?)));
-        let members: Vec<(u32, Option<u32>)> = kept.collect();
-        let places: Vec<u32> = members.iter().map(|(place, _)| *place).collect();
-        let together = side_by_side(&places) && members.iter().all(|(_, name)| name.is_none());
-        KeptMembers { members, together }
+        let mut kept = KeptMembers { places: Vec::new(), together: true, renamed: Vec::new() };
+        for (key, place) in keys.iter().zip((0..).step_by(2)) {
+            let Some(name) = keep(key) else { continue };
+            if let Some(name) = name {
+                kept.renamed.push((kept.places.len(), name));
+            }
+            kept.places.extend([place, place + 1]);
+        }
+        kept.together = side_by_side(&kept.places) && kept.renamed.is_empty();
+        kept
     }
 
     /// The map of the members that stay; `names` are the new names by number.
-    pub(crate) fn take(
-        &self,
-        rows: &mut Rows,
-        map: Span,
-        names: &[Span],
-        scratch: &mut Vec<Cell>,
-    ) -> Cell {
+    #[inline]
+    pub(crate) fn take(&self, rows: &mut Rows, map: Span, names: &[Span]) -> Cell {
         if self.together {
-            let start = self.members.first().map_or(0, |(place, _)| *place);
-            return Cell::Map(map.slice(start * 2, self.members.len() as u32 * 2));
+            let start = self.places.first().copied().unwrap_or_default();
+            return Cell::Map(map.slice(start, self.places.len() as u32));
         }
-        let cells = rows.cells(map);
-        scratch.clear();
-        for (place, name) in &self.members {
-            let at = *place as usize * 2;
-            let Some([key, value]) = cells.get(at..at + 2) else { continue };
-            let renamed = name.and_then(|name| names.get(name as usize));
-            scratch.extend([renamed.map_or(*key, |name| Cell::Text(*name)), *value]);
+        let taken = rows.gather(map, &self.places);
+        for (at, name) in &self.renamed {
+            if let Some(name) = names.get(*name as usize) {
+                rows.set(taken, *at, Cell::Text(*name));
+            }
         }
-        Cell::Map(rows.alloc_from(scratch))
+        Cell::Map(taken)
     }
 }
 

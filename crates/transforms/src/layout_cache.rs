@@ -5,6 +5,7 @@
 //! kept, the least recently used goes.
 
 use crate::fault::{Fault, java_class};
+use crate::part::is_text;
 use data::{Cell, Rows, Span};
 
 /// Layouts kept at a time.
@@ -21,18 +22,44 @@ impl<T> Default for LayoutCache<T> {
     }
 }
 
+/// The map of one row set whose result was given last, by which keys that lie in one place are known to
+/// be equal without a look at them. Each batch begins with a new one.
+#[derive(Default)]
+pub(crate) struct Latest(Option<Span>);
+
 impl<T> LayoutCache<T> {
-    /// What `make` gives for the map's keys, or gave for a map of the same keys.
+    /// What `make` gives for the map's keys, or gave for a map of the same keys. `latest` belongs to
+    /// this cache and these rows.
     ///
     /// # Errors
     /// What `make` refuses.
+    #[inline]
     pub(crate) fn get(
         &mut self,
+        latest: &mut Latest,
         rows: &Rows,
         map: Span,
         make: impl FnOnce(&[Key]) -> Result<T, Fault>,
     ) -> Result<&T, Fault> {
-        let cells = rows.cells(map);
+        let same = |latest: Span| same_places(rows.cells(latest), rows.cells(map));
+        if !latest.0.is_some_and(same) {
+            latest.0 = None;
+            self.find(rows, rows.cells(map), make)?;
+            latest.0 = Some(map);
+        }
+        match self.entries.first() {
+            Some((_, result)) => Ok(result),
+            None => Err(Fault::data("no keys")),
+        }
+    }
+
+    /// Sees to it that the result for these keys is the first entry.
+    fn find(
+        &mut self,
+        rows: &Rows,
+        cells: &[Cell],
+        make: impl FnOnce(&[Key]) -> Result<T, Fault>,
+    ) -> Result<(), Fault> {
         let place = self.entries.iter().position(|(keys, _)| keys.are_of(rows, cells));
         match place {
             Some(0) => {}
@@ -48,11 +75,18 @@ impl<T> LayoutCache<T> {
                 self.entries.insert(0, (keys, result));
             }
         }
-        match self.entries.first() {
-            Some((_, result)) => Ok(result),
-            None => Err(Fault::data("no keys")),
-        }
+        Ok(())
     }
+}
+
+/// Whether two maps have the same texts as keys, by where they lie.
+#[inline]
+fn same_places(a: &[Cell], b: &[Cell]) -> bool {
+    let same = |(a, b): (&[Cell], &[Cell])| match (a.first(), b.first()) {
+        (Some(Cell::Text(a)), Some(Cell::Text(b))) => a == b,
+        _ => false,
+    };
+    a.len() == b.len() && a.chunks_exact(2).zip(b.chunks_exact(2)).all(same)
 }
 
 /// A key of a map.
@@ -92,27 +126,11 @@ impl Keys {
 
     fn are_of(&self, rows: &Rows, cells: &[Cell]) -> bool {
         let same = |(key, pair): (&Key, &[Cell])| match (key, pair.first()) {
-            (Key::Text(name), Some(Cell::Text(span))) => {
-                span.len as usize == name.len() && same_bytes(rows.bytes(*span), name.as_bytes())
-            }
+            (Key::Text(name), Some(key @ Cell::Text(_))) => is_text(rows, key, name),
             (Key::Other(_), Some(Cell::Text(_))) | (Key::Text(_), _) => false,
             (Key::Other(_), _) => true,
         };
         cells.len() == self.keys.len() * 2 && self.keys.iter().zip(cells.chunks_exact(2)).all(same)
-    }
-}
-
-/// Whether two texts of one length are equal. Keys are short, so that calling the general comparison
-/// would cost more than comparing.
-fn same_bytes(a: &[u8], b: &[u8]) -> bool {
-    let word = |bytes: &[u8]| bytes.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
-    let tail = |bytes: &[u8]| bytes.last_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
-    let half = |bytes: &[u8]| bytes.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
-    let rest = |bytes: &[u8]| bytes.last_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
-    match (a.len(), b.len()) {
-        (8..=16, 8..=16) => word(a) == word(b) && tail(a) == tail(b),
-        (4..=7, 4..=7) => half(a) == half(b) && rest(a) == rest(b),
-        _ => a == b,
     }
 }
 
@@ -139,7 +157,7 @@ mod tests {
         for round in 0..3 {
             for names in layouts {
                 let map = map(&mut rows, names);
-                let seen = cache.get(&rows, map, |keys| {
+                let seen = cache.get(&mut Latest::default(), &rows, map, |keys| {
                     made += 1;
                     let names: Vec<&str> = keys.iter().map(|key| key.name().unwrap()).collect();
                     Ok(names.join("+"))
@@ -150,22 +168,29 @@ mod tests {
         assert_eq!(made, layouts.len());
         for number in 0..100 {
             let map = map(&mut rows, &[&number.to_string()]);
-            cache.get(&rows, map, |_| Ok(String::new())).unwrap();
+            cache.get(&mut Latest::default(), &rows, map, |_| Ok(String::new())).unwrap();
         }
         assert_eq!(cache.entries.len(), LAYOUTS_MAX);
     }
 
     #[test]
-    fn keys_of_one_length_are_told_apart_at_every_place() {
-        for len in 1..=40 {
-            let name = "k".repeat(len);
-            for place in 0..len {
-                let mut other = name.clone().into_bytes();
-                other[place] = b'x';
-                assert!(!same_bytes(name.as_bytes(), &other), "{len} {place}");
-                assert!(same_bytes(name.as_bytes(), name.clone().as_bytes()));
-            }
-        }
+    fn keys_in_one_place_are_equal_and_others_are_looked_at() {
+        let mut rows = Rows::default();
+        let [a, b, again] = ["a", "b", "a"].map(|name| Cell::Text(rows.heap.put(name.as_bytes())));
+        let maps = [[a, b], [a, b], [again, b], [b, a], [a, b]];
+        let maps = maps.map(|[one, two]| rows.alloc_from(&[one, Cell::Null, two, Cell::Null]));
+        let mut cache = LayoutCache::default();
+        let mut latest = Latest::default();
+        let mut made = 0;
+        let seen = maps.map(|map| {
+            let name = |key: &Key| key.name().unwrap().to_owned();
+            let make = |keys: &[Key]| {
+                made += 1;
+                Ok(keys.iter().map(name).collect::<String>())
+            };
+            cache.get(&mut latest, &rows, map, make).unwrap().clone()
+        });
+        assert_eq!((seen.join(" ").as_str(), made), ("ab ab ab ba ab", 2));
     }
 
     #[test]
@@ -177,7 +202,7 @@ mod tests {
         let mut cache = LayoutCache::default();
         let mut made = 0;
         for map in [map, other] {
-            let seen = cache.get(&rows, map, |keys| {
+            let seen = cache.get(&mut Latest::default(), &rows, map, |keys| {
                 made += 1;
                 Ok(keys.iter().map(|key| key.name().is_ok()).collect::<Vec<_>>())
             });
@@ -185,8 +210,9 @@ mod tests {
         }
         assert_eq!(made, 1);
         let mut cache = LayoutCache::<()>::default();
-        let refused =
-            cache.get(&rows, map, |keys| keys.iter().try_for_each(|key| key.name().map(|_| ())));
+        let refused = cache.get(&mut Latest::default(), &rows, map, |keys| {
+            keys.iter().try_for_each(|key| key.name().map(|_| ()))
+        });
         let refused = refused.unwrap_err();
         assert_eq!(refused.exception, "java.lang.ClassCastException");
         assert!(refused.message.ends_with("java.lang.Long"));

@@ -45,13 +45,11 @@ pub(crate) fn rewrite(
     mut change: impl FnMut(&mut Rows, &mut Batch, Row<'_>, &mut Roots) -> Result<(), Fault>,
 ) {
     let mut rows = std::mem::take(part.rows_mut(batch));
-    let old = rows.take_roots();
-    let mut new = Roots::default();
-    new.reserve(old.len());
-    for run in old.runs() {
+    let mut new = rows.take_roots();
+    for run in &new.give_anew() {
         let schema = run.schema.as_ref();
         for number in run.range() {
-            let cell = old.get(number);
+            let cell = new.old();
             if !selected.is_alive(number) || !batch.alive.is_alive(number) {
                 new.push(schema, cell);
                 continue;
@@ -68,6 +66,7 @@ pub(crate) fn rewrite(
 }
 
 /// A null of the run before: a record that is no more does not cut a run in two.
+#[cold]
 fn push_nothing(roots: &mut Roots) {
     let last = roots.runs().last().and_then(|run| run.schema.clone());
     roots.push(last.as_ref(), Cell::Null);
@@ -80,6 +79,7 @@ pub(crate) fn drop_row(batch: &mut Batch, row: Row<'_>, roots: &mut Roots) {
 }
 
 /// Takes a row out of the batch with the transform's reason.
+#[cold]
 pub(crate) fn refuse(class: &'static str, batch: &mut Batch, row: usize, fault: Fault) {
     let message = fault.message.into_owned();
     batch.reject(Reject::transformation(row, class, fault.exception, message));
@@ -95,36 +95,67 @@ pub(crate) fn chosen<'a>(
 }
 
 /// The value of a field or member under its schema, the schema's default for a null if `replace`.
+#[inline]
 pub(crate) fn with_default(
     rows: &mut Rows,
     schema: Option<&Schema>,
     cell: Cell,
     replace: bool,
 ) -> Cell {
-    match schema.and_then(Schema::default) {
-        Some(default) if replace && cell.is_null() => rows.put_value(schema, default),
+    match cell {
+        Cell::Null => default_of(rows, schema, replace),
         _ => cell,
+    }
+}
+
+#[cold]
+fn default_of(rows: &mut Rows, schema: Option<&Schema>, replace: bool) -> Cell {
+    match schema.and_then(Schema::default) {
+        Some(default) if replace => rows.put_value(schema, default),
+        _ => Cell::Null,
     }
 }
 
 /// The value of a map's member of that name, null where there is none. `place` is where the last map had
 /// it, which is where most have it, and is looked at first.
+#[inline]
 pub(crate) fn member_near(rows: &Rows, map: data::Span, name: &str, place: &mut usize) -> Cell {
     let cells = rows.cells(map);
-    let of_name = |pair: &[Cell]| match pair {
-        [Cell::Text(span), value] if rows.bytes(*span) == name.as_bytes() => Some(*value),
-        _ => None,
-    };
-    if let Some(value) = cells.get(*place..*place + 2).and_then(of_name) {
-        return value;
+    if !cells.get(*place).is_some_and(|key| is_text(rows, key, name)) {
+        let keys = cells.iter().step_by(2);
+        let Some(pair) = keys.into_iter().position(|key| is_text(rows, key, name)) else {
+            return Cell::Null;
+        };
+        *place = pair * 2;
     }
-    for (pair, start) in cells.chunks_exact(2).zip((0..).step_by(2)) {
-        if let Some(value) = of_name(pair) {
-            *place = start;
-            return value;
+    *cells.get(*place + 1).unwrap_or(&Cell::Null)
+}
+
+/// Whether a map's key is that name.
+#[inline]
+pub(crate) fn is_text(rows: &Rows, key: &Cell, name: &str) -> bool {
+    match key {
+        Cell::Text(span) => {
+            span.len as usize == name.len() && same_bytes(rows.bytes(*span), name.as_bytes())
         }
+        _ => false,
     }
-    Cell::Null
+}
+
+/// Whether two texts of one length are equal. Names are short, so that calling the general comparison
+/// would cost more than comparing.
+#[inline]
+pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    let word = |bytes: &[u8]| bytes.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
+    let tail = |bytes: &[u8]| bytes.last_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
+    let half = |bytes: &[u8]| bytes.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
+    let rest = |bytes: &[u8]| bytes.last_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
+    match (a.len(), b.len()) {
+        (8..=16, 8..=16) => word(a) == word(b) && tail(a) == tail(b),
+        (4..=7, 4..=7) => half(a) == half(b) && rest(a) == rest(b),
+        (2, 2) => a.first_chunk::<2>() == b.first_chunk::<2>(),
+        _ => a == b,
+    }
 }
 
 /// The place of a map's member of that name: of its value in the map's cells.
@@ -134,4 +165,22 @@ pub(crate) fn member(rows: &Rows, map: data::Span, name: &str) -> Option<usize> 
         _ => false,
     };
     rows.cells(map).chunks_exact(2).position(of_name).map(|pair| pair * 2 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_one_length_are_told_apart_at_every_place() {
+        for len in 1..=40 {
+            let name = "k".repeat(len);
+            for place in 0..len {
+                let mut other = name.clone().into_bytes();
+                other[place] = b'x';
+                assert!(!same_bytes(name.as_bytes(), &other), "{len} {place}");
+                assert!(same_bytes(name.as_bytes(), name.clone().as_bytes()));
+            }
+        }
+    }
 }

@@ -24,6 +24,7 @@ impl<T> Default for SchemaCache<T> {
 
 impl<T> SchemaCache<T> {
     /// What `make` gives for the schema, or gave for an equal one.
+    #[inline]
     pub(crate) fn get(
         &mut self,
         schema: &Arc<Schema>,
@@ -31,23 +32,34 @@ impl<T> SchemaCache<T> {
     ) -> Result<&T, Fault> {
         let latest = self.entries.first().is_some_and(|(known, _)| Arc::ptr_eq(known, schema));
         if !latest {
-            let by_address = self.entries.iter().position(|(known, _)| Arc::ptr_eq(known, schema));
-            let place = by_address
-                .or_else(|| self.entries.iter().position(|(known, _)| **known == **schema));
-            let entry = match place {
-                Some(place) => {
-                    let (_, result) = self.entries.remove(place);
-                    (schema.clone(), result)
-                }
-                None => (schema.clone(), make(schema)?),
-            };
-            self.entries.truncate(SCHEMAS_MAX - 1);
-            self.entries.insert(0, entry);
+            self.find(schema, make)?;
         }
         match self.entries.first() {
             Some((_, result)) => Ok(result),
             None => Err(Fault::data("no schema")),
         }
+    }
+
+    /// Sees to it that the schema's result is the first entry.
+    #[cold]
+    fn find(
+        &mut self,
+        schema: &Arc<Schema>,
+        make: impl FnOnce(&Arc<Schema>) -> Result<T, Fault>,
+    ) -> Result<(), Fault> {
+        let by_address = self.entries.iter().position(|(known, _)| Arc::ptr_eq(known, schema));
+        let place =
+            by_address.or_else(|| self.entries.iter().position(|(known, _)| **known == **schema));
+        let entry = match place {
+            Some(place) => {
+                let (_, result) = self.entries.remove(place);
+                (schema.clone(), result)
+            }
+            None => (schema.clone(), make(schema)?),
+        };
+        self.entries.truncate(SCHEMAS_MAX - 1);
+        self.entries.insert(0, entry);
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use crate::fault::Fault;
 use data::{Cell, Rows, Schema, SchemaBuilder, Span, Type};
 
 /// The fields of a struct under its schema; `None` for a null.
+#[inline]
 pub(crate) fn struct_or_null(
     purpose: &str,
     schema: &Schema,
@@ -21,12 +22,14 @@ pub(crate) fn struct_or_null(
 }
 
 /// The same where a null is refused.
+#[inline]
 pub(crate) fn struct_only(purpose: &str, schema: &Schema, cell: Cell) -> Result<Span, Fault> {
     struct_or_null(purpose, schema, cell)?
         .ok_or_else(|| Fault::not_a_struct(purpose, Some(schema), Cell::Null))
 }
 
 /// The pairs of a map that has no schema, read if it is JSON text; `None` for a null.
+#[inline]
 pub(crate) fn map_or_null(
     purpose: &str,
     rows: &mut Rows,
@@ -43,6 +46,7 @@ pub(crate) fn map_or_null(
 }
 
 /// The same where a null is refused.
+#[inline]
 pub(crate) fn map_only(purpose: &str, rows: &mut Rows, cell: Cell) -> Result<Span, Fault> {
     map_or_null(purpose, rows, cell)?.ok_or_else(|| Fault::not_a_map(purpose, Cell::Null))
 }

@@ -205,6 +205,7 @@ impl Converter for JsonConverter {
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
+        self.shape.begin_batch();
         decode_batch(side, batch, self.cells_per_row, |parts, rows| {
             let mark = rows.cell_mark();
             self.parts(parts, rows).map_err(|fault| {

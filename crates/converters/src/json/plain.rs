@@ -24,6 +24,9 @@ pub(super) struct Shape {
     tokens: Vec<Token>,
     /// The places of the names in `tokens`.
     places: HashMap<Box<[u8]>, usize, RandomState>,
+    /// Where a record of this batch has each name of `tokens`, so far as one was seen: records that
+    /// share the places of their names are known to be alike without a look at the names.
+    seen: Vec<Option<Span>>,
     /// Names that were not kept since there was no room.
     strangers: usize,
 }
@@ -42,6 +45,12 @@ const STRANGERS_MAX: usize = 100 * SHAPE_MAX;
 const GAP_MAX: usize = 4;
 
 impl Shape {
+    /// Forgets what is true of one batch only.
+    pub(super) fn begin_batch(&mut self) {
+        self.seen.clear();
+        self.seen.resize(self.tokens.len(), None);
+    }
+
     /// The place of a name that has no escapes; `None` where it was not known.
     fn place(&mut self, name: &[u8]) -> Option<usize> {
         let place = self.places.get(name).copied();
@@ -49,6 +58,15 @@ impl Shape {
             self.learn(name);
         }
         place
+    }
+
+    /// Where the batch's first record had the name, which this one has at `own`.
+    #[inline]
+    fn shared(&mut self, place: usize, own: Span) -> Span {
+        match self.seen.get_mut(place) {
+            Some(seen) => *seen.get_or_insert(own),
+            None => own,
+        }
     }
 
     #[cold]
@@ -64,6 +82,7 @@ impl Shape {
             *self = Shape::default();
         }
         self.places.insert(name.into(), self.tokens.len());
+        self.seen.push(None);
         self.tokens.push(Token::new(&[b"\"", name, b"\":"].concat()));
     }
 }
@@ -109,19 +128,25 @@ impl Reader<'_> {
                 Some((place, token)) => {
                     expected = place + 1;
                     certain &= used.first(place);
-                    self.base.slice(at as u32 + 1, token.len() as u32 - 3)
+                    let own = self.base.slice(at as u32 + 1, token.len() as u32 - 3);
+                    shape.shared(place, own)
                 }
                 None => {
                     let name = self.scan.name()?;
                     let text = raw(&self.scan, name);
-                    match if name.escaped { None } else { shape.place(text) } {
+                    let place = if name.escaped { None } else { shape.place(text) };
+                    let own = self.text(name);
+                    match place {
                         Some(place) => {
                             expected = place + 1;
                             certain &= used.first(place);
+                            shape.shared(place, own)
                         }
-                        None => certain = false,
+                        None => {
+                            certain = false;
+                            own
+                        }
                     }
-                    self.text(name)
                 }
             };
             self.scan.blank();

@@ -138,7 +138,7 @@ impl Cast {
         let plan = self.schemas.get(schema, |schema| struct_plan(schema, spec))?;
         let copy = copy_struct(rows, schema, span, 0, self.replace)?;
         for (index, target) in &plan.fields {
-            let old = rows.cells(copy).get(*index).copied().unwrap_or(Cell::Null);
+            let old = rows.cell(copy, *index);
             let field = schema.fields().get(*index).map(|field| &*field.schema);
             let new = cast(rows, field, old, *target)?;
             rows.set(copy, *index, new);

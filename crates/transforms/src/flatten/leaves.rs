@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::copied::has_null;
 use crate::fault::Fault;
 use crate::part::with_default;
 use crate::shape::{rebuilt, with_basics};
@@ -14,6 +15,8 @@ use data::{Cell, Rows, Schema, SchemaBuilder, Span, Type, Value};
 pub(super) struct Leaves {
     schema: Arc<Schema>,
     nodes: Vec<Node>,
+    /// Whether no field is a struct: then the struct is its own flat form, but for defaults.
+    flat: bool,
 }
 
 /// One field of a struct.
@@ -32,7 +35,8 @@ impl Leaves {
             Around { prefix: None, optional: schema.is_optional(), default: schema.default() };
         let nodes = plan.nodes(schema, &around)?;
         let schema = plan.builder.build().map_err(|error| Fault::builder(error.0))?;
-        Ok(Leaves { schema: Arc::new(schema), nodes })
+        let flat = nodes.iter().all(|node| matches!(node, Node::Leaf(_)));
+        Ok(Leaves { schema: Arc::new(schema), nodes, flat })
     }
 
     pub(super) fn schema(&self) -> &Arc<Schema> {
@@ -41,6 +45,9 @@ impl Leaves {
 
     /// The flat struct.
     pub(super) fn take(&self, rows: &mut Rows, fields: Span, scratch: &mut Vec<Cell>) -> Cell {
+        if self.flat && fields.len as usize == self.nodes.len() && !has_null(rows.cells(fields)) {
+            return Cell::Struct(fields);
+        }
         scratch.clear();
         copy(&self.nodes, rows, fields, scratch);
         Cell::Struct(rows.alloc_from(scratch))
@@ -49,7 +56,7 @@ impl Leaves {
 
 fn copy(nodes: &[Node], rows: &mut Rows, fields: Span, scratch: &mut Vec<Cell>) {
     for (index, node) in nodes.iter().enumerate() {
-        let cell = rows.cells(fields).get(index).copied().unwrap_or(Cell::Null);
+        let cell = rows.cell(fields, index);
         match (node, cell) {
             (Node::Leaf(Some(schema)), Cell::Null) => {
                 scratch.push(with_default(rows, Some(schema), cell, true));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::kept::{KeptFields, KeptMembers};
-use crate::layout_cache::{Key, LayoutCache};
+use crate::layout_cache::{Key, Latest, LayoutCache};
 use crate::part::{Part, Row, member_near, rewrite, with_default};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
@@ -76,7 +76,6 @@ struct HeaderFrom {
     kept: LayoutCache<KeptMembers>,
     /// Where the last map had the fields.
     places: Vec<usize>,
-    scratch: Vec<Cell>,
 }
 
 /// Where a struct's fields are, and what is left of it.
@@ -104,7 +103,6 @@ impl HeaderFrom {
             replace: config.replace_null_with_default,
             plans: SchemaCache::default(),
             kept: LayoutCache::default(),
-            scratch: Vec::new(),
         }))
     }
 
@@ -113,6 +111,7 @@ impl HeaderFrom {
         rows: &mut Rows,
         headers: &mut Headers,
         row: Row<'_>,
+        latest: &mut Latest,
     ) -> Result<Cell, Fault> {
         let map = map_only(self.purpose, rows, row.cell)?;
         let places = self.places.iter_mut();
@@ -127,8 +126,8 @@ impl HeaderFrom {
         let fields = &self.fields;
         let goes = |key: &Key| key.name().is_ok_and(|key| fields.iter().any(|field| field == key));
         let stays = |key: &Key| (!goes(key)).then_some(None);
-        let kept = self.kept.get(rows, map, |keys| Ok(KeptMembers::new(keys, stays)))?;
-        Ok(kept.take(rows, map, &[], &mut self.scratch))
+        let kept = self.kept.get(latest, rows, map, |keys| Ok(KeptMembers::new(keys, stays)))?;
+        Ok(kept.take(rows, map, &[]))
     }
 
     fn of_struct(
@@ -142,7 +141,7 @@ impl HeaderFrom {
         let (names, moves) = (&self.fields, self.moves);
         let plan = self.plans.get(schema, |schema| plan(names, moves, schema))?;
         for ((index, schema), name) in plan.fields.iter().zip(&self.headers) {
-            let cell = rows.cells(fields).get(*index).copied().unwrap_or(Cell::Null);
+            let cell = rows.cell(fields, *index);
             let cell = match cell {
                 Cell::Null => with_default(rows, Some(schema), cell, self.replace),
                 _ => cell,
@@ -187,12 +186,13 @@ impl Transform for HeaderFrom {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
+        let mut latest = Latest::default();
         rewrite(class, part, batch, selected, |rows, rest, row, roots| {
             let headers = &mut rest.headers;
             if let Some(schema) = row.schema {
                 return self.of_struct(rows, headers, (schema, row), roots);
             }
-            roots.push(None, self.of_map(rows, headers, row)?);
+            roots.push(None, self.of_map(rows, headers, row, &mut latest)?);
             Ok(())
         });
     }

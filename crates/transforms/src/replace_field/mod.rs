@@ -10,7 +10,7 @@ use data::{Batch, Cell, Mask, Schema, SchemaBuilder};
 
 use crate::fault::Fault;
 use crate::kept::{KeptFields, KeptMembers};
-use crate::layout_cache::{Key, LayoutCache};
+use crate::layout_cache::{Key, Latest, LayoutCache};
 use crate::part::{Part, rewrite};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
@@ -134,7 +134,6 @@ struct ReplaceField {
     replace: bool,
     fields: SchemaCache<KeptFields>,
     members: LayoutCache<KeptMembers>,
-    scratch: Vec<Cell>,
 }
 
 impl ReplaceField {
@@ -153,7 +152,6 @@ impl ReplaceField {
             replace: config.replace_null_with_default,
             fields: SchemaCache::default(),
             members: LayoutCache::default(),
-            scratch: Vec::new(),
         }))
     }
 }
@@ -164,8 +162,9 @@ impl Transform for ReplaceField {
     }
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
-        let ReplaceField { class, part, rules, replace, fields, members, scratch } = self;
+        let ReplaceField { class, part, rules, replace, fields, members } = self;
         let mut names = None;
+        let mut latest = Latest::default();
         rewrite(class, *part, batch, selected, |rows, _, row, roots| {
             if row.cell.is_null() {
                 roots.push(row.schema, Cell::Null);
@@ -177,8 +176,8 @@ impl Transform for ReplaceField {
                     let put = |name: &str| rows.heap.put(name.as_bytes());
                     rules.renames.new_names().map(put).collect::<Vec<_>>()
                 });
-                let kept = members.get(rows, map, |keys| rules.of_map(keys))?;
-                roots.push(None, kept.take(rows, map, names, scratch));
+                let kept = members.get(&mut latest, rows, map, |keys| rules.of_map(keys))?;
+                roots.push(None, kept.take(rows, map, names));
                 return Ok(());
             };
             let span = struct_only(PURPOSE, schema, row.cell)?;

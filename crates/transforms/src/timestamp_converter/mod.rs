@@ -290,7 +290,7 @@ fn convert_struct(
         && let Some(field) = schema.fields().get(*index)
     {
         let source = source.clone()?;
-        let old = rows.cells(copy).get(*index).copied().unwrap_or(Cell::Null);
+        let old = rows.cell(copy, *index);
         let new = format.convert(rows, source, &field.schema, old)?;
         rows.set(copy, *index, new);
     }

@@ -6,7 +6,7 @@
 
 use api::{Transform, TransformPlugin};
 use config::{Config, ConfigErrors, Props};
-use data::{Batch, Cell, Mask, Roots, Rows, Schema, SchemaBuilder};
+use data::{Batch, Cell, Mask, Roots, Rows, Run, Schema, SchemaBuilder};
 use std::sync::Arc;
 
 use crate::fault::Fault;
@@ -138,10 +138,17 @@ impl Transform for ValueToKey {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let mut names = Vec::new();
+        // Of the values: that of the row before, mostly.
+        let mut run = Run { schema: None, start: 0, rows: 0 };
         rewrite(CLASS, Part::Key, batch, selected, |keys, rest, row: Row<'_>, roots| {
             let value = rest.values.root(row.number);
-            if let Some(schema) = rest.values.schema(row.number).cloned() {
-                return self.of_struct(keys, &mut rest.values, (&schema, value), roots);
+            if !run.range().contains(&row.number) {
+                let runs = rest.values.runs();
+                let at = runs.partition_point(|run| run.range().end <= row.number);
+                run = runs.get(at).cloned().unwrap_or(Run { schema: None, start: 0, rows: 0 });
+            }
+            if let Some(schema) = &run.schema {
+                return self.of_struct(keys, &mut rest.values, (schema, value), roots);
             }
             if names.is_empty() {
                 names.extend(self.paths.iter().map(|path| keys.heap.put(path.text().as_bytes())));

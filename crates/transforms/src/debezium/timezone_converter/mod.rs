@@ -142,7 +142,7 @@ impl TimezoneConverter {
             let Some(Cell::Struct(inner)) = cell(rows, *outer) else { continue };
             let mut new = None;
             for timed in fields {
-                let old = rows.cells(inner).get(timed.place).copied().unwrap_or(Cell::Null);
+                let old = rows.cell(inner, timed.place);
                 if old.is_null() || !self.rules.take(&table, topic, *side, &timed.name) {
                     continue;
                 }
