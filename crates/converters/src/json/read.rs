@@ -408,8 +408,13 @@ impl Reader<'_> {
         } else {
             bytes.extend_from_slice(raw);
         }
-        // Blanks and line ends inside are passed over, as Connect's reader does.
-        bytes.retain(|byte| *byte > b' ');
+        // Blanks and line ends between each four digits are passed over, as Connect's reader does.
+        let mut digits = 0;
+        bytes.retain(|byte| {
+            let passed = *byte <= b' ' && digits % 4 == 0;
+            digits += usize::from(!passed);
+            !passed
+        });
         let mut failed = false;
         let span = self.rows.heap.put_with(|out| {
             failed = BASE64.decode_vec(&*bytes, out).is_err();

@@ -48,7 +48,7 @@ struct Rule {
     covers: fn(&Answers<'_>) -> bool,
 }
 
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 25] = [
     // Connect drops what follows a literal, and lets dates that do not exist roll over.
     Rule {
         name: "text that is not wholly a literal stays text",
@@ -133,6 +133,33 @@ const RULES: [Rule; 22] = [
                 && answers.we_answer()
                 && answers.seen["schema"].to_string().contains("data.Decimal")
                 && same_but(answers, &["decimal"])
+        },
+    },
+    // Connect takes the number's own scale, and cannot write the value again.
+    Rule {
+        name: "a decimal whose schema has no scale is refused",
+        covers: |answers| {
+            answers.reads_json()
+                && answers.connect_answers()
+                && answers.seen_message().starts_with("Invalid Decimal schema: ")
+        },
+    },
+    // Connect's dates have milliseconds.
+    Rule {
+        name: "digits below the millisecond are kept",
+        covers: |answers| {
+            let precision = answers.input.to_string();
+            let fine = ["microseconds", "nanoseconds"].iter().any(|unit| precision.contains(unit));
+            uses(answers, "TimestampConverter") && fine && same_but(answers, &["i64", "str"])
+        },
+    },
+    // Connect's calendar wraps around: the day of the first millisecond is one of the far future.
+    Rule {
+        name: "the first day of all is no later one",
+        covers: |answers| {
+            uses(answers, "TimestampConverter")
+                && answers.input.to_string().contains(&i64::MIN.to_string())
+                && same_but(answers, &["date"])
         },
     },
     // Connect writes the identity of a Java object.
@@ -317,7 +344,13 @@ fn has_struct_default(answers: &Answers<'_>) -> bool {
     let refused = REFUSALS.contains(&answers.wanted_message()) || cast && uses(answers, "Cast");
     let projected = answers.op == "schema.project" && refused;
     let unequal = answers.op == "schema.equals" && answers.seen["result"] == true;
-    projected || refused && answers.we_answer() || unequal || same_but(answers, &["struct"])
+    // Ours goes on, and may fail at a later step.
+    let chained = refused && answers.input["chain"].is_array();
+    projected
+        || chained
+        || refused && answers.we_answer()
+        || unequal
+        || same_but(answers, &["struct"])
 }
 
 /// Whether the answers are the same but for the schemas that structs repeat, or what decimals say.
@@ -331,8 +364,10 @@ fn without(node: &Json, tags: &[&str]) -> Json {
         Json::Object(members) if members.contains_key("struct") && tags.contains(&"struct") => {
             json!({"struct": without(&members["struct"], tags)})
         }
-        Json::Object(members) if members.contains_key("decimal") && tags.contains(&"decimal") => {
-            json!({"decimal": null})
+        Json::Object(members)
+            if members.len() == 1 && members.keys().all(|tag| tags.contains(&tag.as_str())) =>
+        {
+            Json::Null
         }
         Json::Object(members) => {
             let members = members.iter().map(|(name, node)| (name.clone(), without(node, tags)));

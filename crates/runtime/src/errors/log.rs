@@ -2,7 +2,8 @@
 //! batch. Every line says where the record is: in Connect's words with `errors.log.include.messages`,
 //! else at its end.
 
-use data::{Batch, RawBatch, Reject, TimestampType};
+use data::{Batch, RawBatch, Reject, Stage, TimestampType};
+use std::borrow::Cow;
 
 /// What to log of rejected records.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ impl ErrorLog {
                 partition = %raw.tp(),
                 records = rejects.len(),
                 "reported to the dead letters, the first at offset {offset}: {}",
-                first.message
+                self.message(first)
             );
         }
     }
@@ -59,6 +60,14 @@ impl ErrorLog {
         tracing::error!("{line}. {}: {}", reject.exception, reject.message);
     }
 
+    /// The reason, without what databases quote of the record unless contents are asked for.
+    fn message<'a>(&self, reject: &'a Reject) -> Cow<'a, str> {
+        if self.coordinates || reject.stage != Stage::TaskPut {
+            return Cow::Borrowed(&reject.message);
+        }
+        without_values(&reject.message, reject.sqlstate.as_deref().unwrap_or_default())
+    }
+
     /// Connect's line, then the reason.
     fn line(&self, raw: &RawBatch, reject: &Reject) -> String {
         let ErrorLog { connector, task, .. } = self;
@@ -70,7 +79,7 @@ impl ErrorLog {
         if let Some(record) = raw.records().get(reject.row as usize) {
             let (topic, partition, offset) = (raw.topic(), raw.partition(), record.offset);
             if !self.coordinates {
-                let Reject { exception, message, .. } = reject;
+                let (exception, message) = (&reject.exception, self.message(reject));
                 return format!(
                     "{line}. {exception}: {message} (topic {topic}, partition {partition}, offset \
                      {offset})"
@@ -94,10 +103,26 @@ impl ErrorLog {
     }
 }
 
+/// A database's message without the values that it quotes: the text behind the class 22 of
+/// SQLSTATEs (data exceptions), and the details that PostgreSQL gives of a row or a key.
+fn without_values<'a>(message: &'a str, sqlstate: &str) -> Cow<'a, str> {
+    let between = |from: &str, to: char| {
+        let start = message.find(from)? + from.len();
+        let len = message.get(start..)?.rfind(to)?;
+        Some((start, start + len))
+    };
+    let detail = ["Failing row contains (", ")=("].into_iter().find_map(|from| between(from, ')'));
+    let quoted = || between("\"", '"').filter(|_| sqlstate.starts_with("22"));
+    let Some((start, end)) = detail.or_else(quoted) else { return Cow::Borrowed(message) };
+    let part = |range| message.get::<std::ops::Range<usize>>(range).unwrap_or_default();
+    let (before, value, after) = (part(0..start), part(start..end), part(end..message.len()));
+    Cow::Owned(format!("{before}{} characters{after}", value.chars().count()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use data::{RawBatchBuilder, Stage, TopicPartition};
+    use data::{RawBatchBuilder, TopicPartition};
 
     #[test]
     fn the_line_is_connects_with_the_reason_behind() {
@@ -124,5 +149,35 @@ mod tests {
                  {exception}: bad (topic t, partition 0, offset 5)"
             )
         );
+    }
+
+    #[test]
+    fn values_that_a_database_quotes_are_not_logged() {
+        for (sqlstate, message, shown) in [
+            (
+                "22P02",
+                "column id: invalid input: \"a \"b\"\"",
+                "column id: invalid input: \"5 characters\"",
+            ),
+            (
+                "22003",
+                "column n: \"é\" is out of range",
+                "column n: \"1 characters\" is out of range",
+            ),
+            (
+                "23502",
+                "null value in column \"id\". Failing row contains (1, (x)).",
+                "null value in column \"id\". Failing row contains (6 characters).",
+            ),
+            (
+                "23505",
+                "\"pk\". Key (id)=(abc) already exists.",
+                "\"pk\". Key (id)=(3 characters) already exists.",
+            ),
+            ("23514", "violates \"positive\"", "violates \"positive\""),
+            ("22000", "\"", "\""),
+        ] {
+            assert_eq!(without_values(message, sqlstate), shown, "{message}");
+        }
     }
 }

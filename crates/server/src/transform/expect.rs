@@ -49,7 +49,7 @@ pub(super) fn compare(expected: &Tree, actual: &Tree, schemas: bool) -> Vec<Chan
     if expected.same(&actual) {
         return Vec::new();
     }
-    let kinds = [&expected, &actual].map(|tree| outcome(tree));
+    let kinds = [&expected, &actual].map(outcome);
     let [wanted, seen] = kinds.map(|kind| leaf("outcome", kind.to_owned()));
     if wanted != seen {
         return vec![Change::Changed(wanted, seen)];

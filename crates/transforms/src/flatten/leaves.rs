@@ -110,6 +110,9 @@ impl Plan<'_> {
                     Node::Inner { nodes, leaves: self.leaves - before }
                 }
                 Type::Map => {
+                    // A name that came twice before this field is found first, as in Connect.
+                    let builder = std::mem::replace(&mut self.builder, SchemaBuilder::structure());
+                    builder.build().map_err(|error| Fault::builder(error.0))?;
                     return Err(Fault::data(format!(
                         "Flatten transformation does not support MAP for record with schemas (for \
                          field {name})."

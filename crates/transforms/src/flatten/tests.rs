@@ -143,4 +143,13 @@ fn schemas_that_cannot_be_flat_are_refused() {
     let wanted = "DataException: Flatten transformation does not support MAP for record with \
                   schemas (for field a.m).";
     assert_eq!(refused, wanted);
+    let twice = SchemaBuilder::structure().field("b", built(string()));
+    let clash = SchemaBuilder::structure()
+        .field("a", built(twice))
+        .field("a.b", built(string()))
+        .field("m", built(SchemaBuilder::map(built(string()), built(string()))));
+    let inner = Value::fields(vec![text("1")]);
+    let given = Value::fields(vec![inner, text("2"), Value::Map(Vec::new())]);
+    let refused = apply(CLASS, &[], record(Some(&built(clash)), given)).unwrap_err();
+    assert!(refused.ends_with("field name duplication a.b"), "{refused}");
 }
