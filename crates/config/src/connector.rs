@@ -150,7 +150,8 @@ pub struct ConnectorConfig {
     pub errors_log_enable: bool,
 
     /// Whether the log entry of an error tells topic, partition, offset and timestamp in Connect's
-    /// words, and messages of transforms may quote the value that they refuse, also in dead letters.
+    /// words, and messages may quote the value that is refused: those of databases in the log, those of
+    /// transforms also in dead letters.
     #[config(key = "errors.log.include.messages", default = false, group = "Error Handling",
         order = 5, importance = medium, width = short, display = "Log Error Details")]
     pub errors_log_include_messages: bool,
