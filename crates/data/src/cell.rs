@@ -54,7 +54,8 @@ impl Span {
     }
 }
 
-/// The declared width of an integer that has no schema to say it.
+/// The declared width of an integer. Under a schema it is that of the schema's type: whoever makes
+/// the cell sets it, whoever writes it may refuse another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Width {
     W8,
@@ -76,7 +77,8 @@ pub enum Cell {
     Float(f64),
     /// A float of 32 bits; only where no schema says so.
     Float32(f32),
-    /// The text of a JSON number that nobody has parsed yet, digits kept.
+    /// The text of a JSON number that nobody has parsed yet, digits kept; under FLOAT32 a double
+    /// that got there.
     Number(Span),
     /// UTF-8 text.
     Text(Span),
