@@ -61,7 +61,11 @@ impl ErrorKind {
 
 /// One failure: kind, what happened, what to do, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Parts>);
+
+/// Kept apart, so that the many outcomes that are no error are small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parts {
     kind: ErrorKind,
     message: String,
     hint: Option<String>,
@@ -70,7 +74,7 @@ pub struct Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 
@@ -78,11 +82,11 @@ impl std::error::Error for Error {}
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into(), hint: None, code: 0 }
+        Error(Box::new(Parts { kind, message: message.into(), hint: None, code: 0 }))
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Error {
-        self.hint = Some(hint.into());
+        self.0.hint = Some(hint.into());
         self
     }
 
@@ -97,7 +101,7 @@ impl Error {
         let detail = detail.map(str::trim).filter(|d| !d.is_empty());
         let text = detail.map_or_else(|| describe(code), str::to_owned);
         let message = if what.is_empty() { text } else { format!("{what}: {text}") };
-        Error { kind, message, hint: hint(kind).map(str::to_owned), code }
+        Error(Box::new(Parts { kind, message, hint: hint(kind).map(str::to_owned), code }))
     }
 
     /// Classifies an error of the rdkafka crate.
@@ -106,19 +110,19 @@ impl Error {
             KafkaError::Transaction(e) => {
                 let mut mapped = Error::from_code(e.code() as i32, what, Some(&e.string()));
                 if e.txn_requires_abort() {
-                    mapped.kind = ErrorKind::Abortable;
-                } else if e.is_fatal() && mapped.kind != ErrorKind::Fenced {
-                    mapped.kind = ErrorKind::Fatal;
-                } else if e.is_retriable() && !mapped.kind.is_retriable() {
-                    mapped.kind = ErrorKind::Retriable;
+                    mapped.0.kind = ErrorKind::Abortable;
+                } else if e.is_fatal() && mapped.0.kind != ErrorKind::Fenced {
+                    mapped.0.kind = ErrorKind::Fatal;
+                } else if e.is_retriable() && !mapped.0.kind.is_retriable() {
+                    mapped.0.kind = ErrorKind::Retriable;
                 }
-                mapped.hint = hint(mapped.kind).map(str::to_owned);
+                mapped.0.hint = hint(mapped.0.kind).map(str::to_owned);
                 mapped
             }
             KafkaError::MessageConsumptionFatal(code) => {
                 let mut mapped = Error::from_code(*code as i32, what, None);
-                if mapped.kind != ErrorKind::Fenced {
-                    mapped.kind = ErrorKind::Fatal;
+                if mapped.0.kind != ErrorKind::Fenced {
+                    mapped.0.kind = ErrorKind::Fatal;
                 }
                 mapped
             }
@@ -138,32 +142,32 @@ impl Error {
     }
 
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// What to do about it, where that is known.
     pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+        self.0.hint.as_deref()
     }
 
     /// librdkafka's code (negative) or the broker's (positive); 0 where the error is our own.
     pub fn code(&self) -> i32 {
-        self.code
+        self.0.code
     }
 
     pub fn is_retriable(&self) -> bool {
-        self.kind.is_retriable()
+        self.0.kind.is_retriable()
     }
 
     /// The same error, said to concern `subject`.
     pub(crate) fn about(mut self, subject: impl fmt::Display) -> Error {
-        self.message = format!("{subject}: {}", self.message);
+        self.0.message = format!("{subject}: {}", self.0.message);
         self
     }
 
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Error {
-        self.kind = kind;
-        self.hint = hint(kind).map(str::to_owned);
+        self.0.kind = kind;
+        self.0.hint = hint(kind).map(str::to_owned);
         self
     }
 }

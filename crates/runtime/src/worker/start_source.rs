@@ -19,8 +19,9 @@ use std::time::Duration;
 
 const BATCH_ROWS_MAX: usize = 10_000;
 const BATCH_BYTES_MAX: usize = 1 << 20;
-/// Bytes that a producer keeps of records on their way, unless it is told otherwise.
-const PRODUCER_QUEUE_KBYTES: &str = "16384";
+/// Bytes that a producer keeps of records on their way, unless it is told otherwise: somewhat more
+/// than five requests of the largest size. Each record takes about 250 bytes beside its own.
+const PRODUCER_QUEUE_KBYTES: &str = "6144";
 /// Key of the worker file.
 const OFFSET_FILE: &str = "offset.storage.file.filename";
 
