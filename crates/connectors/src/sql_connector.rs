@@ -1,9 +1,10 @@
 //! What the connectors of SQL databases share: options in the user's dialect, checks, tasks.
 
-use api::{Error, Result, SinkConnector, SinkTask, TaskContext, Tolerance};
+use api::{Error, Result, SinkConnector, SinkTask, StoredPositions, TaskContext, Tolerance};
 use config::{ConfigDef, ConfigError, Props};
+use data::TopicPartition;
 use sql::config::{DatabaseSettings, ExactlyOnce, SqlSinkConfig, TypeDialect};
-use sql::database::{Database, DbResult};
+use sql::database::{Database, DbError, DbErrorKind, DbResult};
 use sql::foreign::{Dialect, Translated};
 use sql::settings::{DatabaseForm, SinkSettings};
 use sql::sink::SqlSink;
@@ -104,6 +105,22 @@ impl SqlConnector {
         }
     }
 
+    /// # Errors
+    /// Settings that cannot work, with the user's own keys.
+    fn config(&self, props: &Props) -> Result<(&'static Dialect, SqlSinkConfig)> {
+        let (dialect, read) = Self::read(props);
+        let config = read.parse().map_err(|errors| {
+            let each = errors.iter().map(|e| format!("{}: {}", e.key, e.message));
+            Error::config(each.collect::<Vec<_>>().join("; "))
+        })?;
+        match self.url_error(&config) {
+            None => Ok((dialect, config)),
+            Some(text) => {
+                Err(Error::config(format!("{}: {text}", read.user_key("connection.url"))))
+            }
+        }
+    }
+
     fn make(
         &self,
         context: &TaskContext,
@@ -121,6 +138,33 @@ impl SqlConnector {
         })?;
         Ok((database, settings))
     }
+}
+
+/// The rows of positions, for those who look at them or set them.
+struct SqlPositions {
+    database: Box<dyn Database>,
+}
+
+impl StoredPositions for SqlPositions {
+    fn list(&mut self) -> Result<Vec<(TopicPartition, i64)>> {
+        self.database.connect().and_then(|()| self.database.stored()).map_err(told)
+    }
+
+    fn alter(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> Result<()> {
+        let done = self.database.connect().and_then(|()| self.database.set_positions(changes));
+        done.map_err(told)
+    }
+}
+
+/// What a database could not do for a person who asks.
+fn told(error: DbError) -> Error {
+    use DbErrorKind::{Concurrency, Connection, Resource};
+    let told = match error.kind {
+        Connection | Resource | Concurrency => Error::retriable(error.message),
+        _ => Error::config(error.message),
+    };
+    let told = error.sqlstate.into_iter().fold(told, Error::sqlstate);
+    error.hint.into_iter().fold(told, Error::hint)
 }
 
 impl SinkConnector for SqlConnector {
@@ -146,8 +190,19 @@ impl SinkConnector for SqlConnector {
         Dialect::of(class.trim()).known_prefixes()
     }
 
-    fn keeps_positions(&self, _props: &Props) -> bool {
-        true
+    fn keeps_positions(&self, props: &Props) -> bool {
+        let config = Self::read(props).1.parse();
+        config.is_ok_and(|config| config.exactly_once != ExactlyOnce::Disabled)
+    }
+
+    fn stored_positions(
+        &self,
+        context: &TaskContext,
+        props: &Props,
+    ) -> Result<Box<dyn StoredPositions>> {
+        let (dialect, config) = self.config(props)?;
+        let (database, _) = self.make(context, dialect, config)?;
+        Ok(Box::new(SqlPositions { database }))
     }
 
     fn validate(&self, props: &Props) -> Vec<ConfigError> {
@@ -197,16 +252,9 @@ impl SinkConnector for SqlConnector {
     }
 
     fn task(&self, context: &TaskContext, props: &Props) -> Result<Box<dyn SinkTask>> {
-        let (dialect, read) = Self::read(props);
-        let config = read.parse().map_err(|errors| {
-            let each = errors.iter().map(|e| format!("{}: {}", e.key, e.message));
-            Error::config(each.collect::<Vec<_>>().join("; "))
-        })?;
-        if let Some(text) = self.url_error(&config) {
-            return Err(Error::config(format!("{}: {text}", read.user_key("connection.url"))));
-        }
+        let (dialect, config) = self.config(props)?;
         let (database, mut settings) = self.make(context, dialect, config)?;
-        settings.names = read.key_names();
+        settings.names = Self::read(props).1.key_names();
         Ok(Box::new(SqlSink::new(database, settings)))
     }
 }

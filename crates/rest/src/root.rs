@@ -5,11 +5,16 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use std::sync::PoisonError;
+use std::time::Duration;
 
-/// The worker's version, and the Kafka cluster's id once a broker has told it.
-pub(crate) fn root(app: &App) -> Response {
-    let id = app.facts.kafka_cluster_id.read().unwrap_or_else(PoisonError::into_inner).clone();
+/// How long the cluster's id is waited for where no broker has told it yet.
+const ID_WAIT: Duration = Duration::from_secs(1);
+
+/// The worker's version, and the Kafka cluster's id if a broker has told it.
+pub(crate) async fn root(app: &App) -> Response {
+    let mut told = app.facts.kafka_cluster_id.clone();
+    let told = tokio::time::timeout(ID_WAIT, told.wait_for(Option::is_some)).await;
+    let id = told.ok().and_then(|told| told.ok().and_then(|id| id.clone()));
     Json(json!({
         "version": app.facts.version,
         "commit": app.facts.commit,

@@ -10,9 +10,10 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use herder::Herder;
 use std::net::SocketAddr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 pub use listener::{Listener, ServeError, bind};
 
@@ -29,7 +30,7 @@ pub struct Facts {
     /// `host:port` under which others reach this worker.
     pub worker_id: String,
     /// Filled in once a broker has answered.
-    pub kafka_cluster_id: Arc<RwLock<Option<String>>>,
+    pub kafka_cluster_id: watch::Receiver<Option<String>>,
 }
 
 #[derive(Clone)]
@@ -118,7 +119,7 @@ async fn dispatch(app: &App, asked: &Asked) -> Result<Response, RestError> {
 
 async fn read(app: &App, asked: &Asked, resource: Resource) -> Result<Response, RestError> {
     match resource {
-        Resource::Root => Ok(root::root(app)),
+        Resource::Root => Ok(root::root(app).await),
         Resource::Health => Ok(root::health(app)),
         Resource::Connectors => Ok(connectors::list(app, asked)),
         Resource::Connector(name) => connectors::get(app, &name),

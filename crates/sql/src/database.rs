@@ -140,6 +140,13 @@ pub trait Database: Send {
     /// `None`: no such row.
     fn positions(&mut self, partitions: &[TopicPartition]) -> DbResult<Vec<Option<Position>>>;
 
+    /// Every position of this owner, read under no lock.
+    fn stored(&mut self) -> DbResult<Vec<(TopicPartition, i64)>>;
+
+    /// In one transaction: sets positions (`None`: there is none), each under the next epoch, so that
+    /// an owner that still runs writes no more. Whatever id the topic had is forgotten.
+    fn set_positions(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> DbResult<()>;
+
     /// A table from the catalogue, cached until [`Database::forget_tables`]; `None`: not there.
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>>;
 

@@ -31,6 +31,22 @@ pub fn eventually<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> O
     }
 }
 
+/// Looks until `look` is true; false if it is not within `deadline`. It is looked once at least.
+pub(crate) fn look_for(deadline: Duration, mut look: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    let mut pause = LOOK_FIRST;
+    loop {
+        if look() {
+            return true;
+        }
+        if start.elapsed() >= deadline {
+            return false;
+        }
+        nap(pause);
+        pause = (pause * 2).min(LOOK_LAST);
+    }
+}
+
 /// Looks for the whole of `period` and panics as soon as `holds` is false: for what must *not*
 /// happen, such as a record that must not be stored twice.
 ///

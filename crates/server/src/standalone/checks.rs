@@ -131,7 +131,7 @@ fn the_rest_interface_answers_json_whatever_is_asked() {
             version: "1".to_owned(),
             commit: "c".to_owned(),
             worker_id: "w".to_owned(),
-            kafka_cluster_id: std::sync::Arc::default(),
+            kafka_cluster_id: tokio::sync::watch::channel(None).1,
         };
         rest::serve(sockets, &herder, facts, levels).remove(0).to_string()
     });

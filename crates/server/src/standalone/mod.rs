@@ -20,11 +20,11 @@ use herder::{Herder, HerderError};
 use runtime::{Plugins, Worker};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use worker_file::WorkerFile;
 
 pub(crate) use connector_file::read_config;
@@ -107,9 +107,9 @@ async fn serve(
     })?;
     let herder = Herder::start(worker.clone())
         .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
-    let cluster = Arc::new(RwLock::new(None));
-    announce(&file, sockets, &herder, &cluster, levels);
-    look_for_cluster(worker.clone(), cluster);
+    let (tell_cluster, cluster) = watch::channel(None);
+    announce(&file, sockets, &herder, cluster, levels);
+    look_for_cluster(worker.clone(), tell_cluster);
     for connector in connectors {
         create(&herder, connector).await?;
     }
@@ -138,14 +138,14 @@ fn announce(
     file: &WorkerFile,
     sockets: Vec<TcpListener>,
     herder: &Herder,
-    cluster: &Arc<RwLock<Option<String>>>,
+    cluster: watch::Receiver<Option<String>>,
     levels: Arc<Levels>,
 ) {
     let facts = rest::Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("COPYCAT_COMMIT").unwrap_or("unknown").to_owned(),
         worker_id: file.address(),
-        kafka_cluster_id: cluster.clone(),
+        kafka_cluster_id: cluster,
     };
     let addresses = rest::serve(sockets, herder, facts, levels);
     for address in addresses {
@@ -154,10 +154,9 @@ fn announce(
 }
 
 /// The cluster's id is for `GET /` only; tasks ask for it themselves.
-fn look_for_cluster(worker: Arc<Worker>, cluster: Arc<RwLock<Option<String>>>) {
+fn look_for_cluster(worker: Arc<Worker>, cluster: watch::Sender<Option<String>>) {
     let body = move || {
-        let id = worker.wait_for_cluster_id();
-        *cluster.write().unwrap_or_else(PoisonError::into_inner) = id;
+        cluster.send_replace(worker.wait_for_cluster_id());
     };
     if let Err(error) = std::thread::Builder::new().name("cluster-id".to_owned()).spawn(body) {
         tracing::warn!("thread cluster-id could not be started: {error}");

@@ -15,6 +15,7 @@ mod poison;
 mod positions;
 mod quickstart;
 mod reports;
+mod rest;
 mod routes;
 mod security;
 mod sources;

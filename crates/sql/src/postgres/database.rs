@@ -217,6 +217,14 @@ impl Database for PostgresDatabase {
         self.ask(|session, settings| store::positions(session, settings, partitions))
     }
 
+    fn stored(&mut self) -> DbResult<Vec<(TopicPartition, i64)>> {
+        self.ask(store::stored)
+    }
+
+    fn set_positions(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> DbResult<()> {
+        self.ask(|session, settings| store::set_positions(session, settings, changes))
+    }
+
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>> {
         Ok(self.load(name)?.map(|table| table.table.clone()))
     }

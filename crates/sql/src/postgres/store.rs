@@ -329,6 +329,44 @@ pub(super) fn positions(
     Ok(partitions.iter().map(|tp| stored.get(tp).and_then(position)).collect())
 }
 
+/// See `Database::stored`.
+pub(super) fn stored(
+    session: &mut Session,
+    settings: &PgSettings,
+) -> DbResult<Vec<(TopicPartition, i64)>> {
+    let sql = format!(
+        "SELECT topic, partition, next_offset FROM {} WHERE owner = $1::text \
+         AND next_offset IS NOT NULL ORDER BY topic COLLATE \"C\", partition",
+        names::table(&settings.common.offsets_table)
+    );
+    let rows = session.query(&sql, &[Some(&settings.common.owner)])?;
+    let position = |row| {
+        let tp = TopicPartition::new(rows.text(row, 0)?, rows.parsed(row, 1)?);
+        Some((tp, rows.parsed(row, 2)?))
+    };
+    Ok((0..rows.len()).filter_map(position).collect())
+}
+
+/// See `Database::set_positions`. One statement, so that it is one transaction behind poolers too.
+pub(super) fn set_positions(
+    session: &mut Session,
+    settings: &PgSettings,
+    changes: &[(TopicPartition, Option<i64>)],
+) -> DbResult<()> {
+    let row = |(tp, offset): &(TopicPartition, Option<i64>)| serde_json::json!({ "topic": &*tp.topic, "part": tp.partition, "next": offset });
+    let rows = serde_json::Value::Array(changes.iter().map(row).collect()).to_string();
+    let sql = format!(
+        "INSERT INTO {} AS o (owner, topic, partition, next_offset, epoch) \
+         SELECT $1::text, s.topic, s.part, s.next, 1 \
+         FROM jsonb_to_recordset($2::jsonb) AS s(topic text, part integer, next bigint) \
+         ORDER BY s.topic COLLATE \"C\", s.part \
+         ON CONFLICT (owner, topic, partition) DO UPDATE SET next_offset = EXCLUDED.next_offset, \
+         epoch = o.epoch + 1, topic_id = NULL, updated_at = now()",
+        names::table(&settings.common.offsets_table)
+    );
+    session.query(&sql, &[Some(&settings.common.owner), Some(&rows)]).map(drop)
+}
+
 fn read(
     session: &mut Session,
     settings: &PgSettings,

@@ -295,6 +295,25 @@ impl Database for Fake {
         Ok(partitions.iter().map(|tp| server.state.positions.get(tp).copied()).collect())
     }
 
+    fn stored(&mut self) -> DbResult<Vec<(TopicPartition, i64)>> {
+        let server = self.server();
+        let positions = server.state.positions.iter();
+        Ok(positions.map(|(tp, position)| (tp.clone(), position.next_offset)).collect())
+    }
+
+    fn set_positions(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> DbResult<()> {
+        let mut server = self.server();
+        server.wait_for_orphans();
+        let mut next = server.state.clone();
+        for (tp, offset) in changes {
+            let epoch = next.positions.remove(tp).map_or(1, |position| position.epoch + 1);
+            next.positions
+                .extend(offset.map(|at| (tp.clone(), Position { next_offset: at, epoch })));
+        }
+        server.commit(next);
+        Ok(())
+    }
+
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>> {
         assert!(self.in_flight.is_empty(), "the catalogue with transactions in flight");
         self.fault(&[Connection, Resource, Concurrency])?;

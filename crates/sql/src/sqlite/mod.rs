@@ -173,6 +173,24 @@ impl Database for SqliteDatabase {
         })
     }
 
+    fn stored(&mut self) -> DbResult<Vec<(TopicPartition, i64)>> {
+        self.on(|this, connection| this.position_sql.stored(connection, &this.settings.owner))
+    }
+
+    fn set_positions(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> DbResult<()> {
+        self.on(|this, connection| {
+            begin(connection, &this.waiting)?;
+            let done = this
+                .position_sql
+                .set(connection, &this.settings.owner, changes)
+                .and_then(|()| commit(connection, &this.waiting));
+            if done.is_err() {
+                roll_back(connection)?;
+            }
+            done
+        })
+    }
+
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>> {
         if let Some(known) = self.tables.get(name) {
             return Ok(Some(known.clone()));

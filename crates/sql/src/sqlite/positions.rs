@@ -33,6 +33,8 @@ pub(super) struct PositionSql {
     insert: String,
     take: String,
     advance: String,
+    stored: String,
+    set: String,
 }
 
 impl PositionSql {
@@ -53,6 +55,17 @@ impl PositionSql {
                 "UPDATE {table} SET next_offset = ?4, updated_at = {NOW} \
                  WHERE {row} AND next_offset = ?5 AND epoch = ?6"
             ),
+            stored: format!(
+                "SELECT topic, \"partition\", next_offset FROM {table} WHERE owner = ?1 \
+                 AND next_offset IS NOT NULL ORDER BY topic, \"partition\""
+            ),
+            set: format!(
+                "INSERT INTO {table} (owner, topic, \"partition\", next_offset, epoch, updated_at) \
+                 VALUES (?1, ?2, ?3, ?4, 1, {NOW}) \
+                 ON CONFLICT (owner, topic, \"partition\") DO UPDATE SET \
+                 next_offset = excluded.next_offset, epoch = epoch + 1, topic_id = NULL, \
+                 updated_at = excluded.updated_at"
+            ),
         }
     }
 
@@ -68,6 +81,36 @@ impl PositionSql {
             })
             .optional()
             .map_err(|e| classify(&e, Doing::Statement))
+    }
+
+    /// See [`crate::database::Database::stored`].
+    pub(super) fn stored(
+        &self,
+        connection: &Connection,
+        owner: &str,
+    ) -> DbResult<Vec<(TopicPartition, i64)>> {
+        let fail = |e: rusqlite::Error| classify(&e, Doing::Statement);
+        let mut select = connection.prepare(&self.stored).map_err(fail)?;
+        let rows = select.query_map(params![owner], |row| {
+            let topic: String = row.get(0)?;
+            Ok((TopicPartition::new(topic, row.get(1)?), row.get(2)?))
+        });
+        rows.map_err(fail)?.collect::<Result<_, _>>().map_err(fail)
+    }
+
+    /// See [`crate::database::Database::set_positions`]; the transaction is already open.
+    pub(super) fn set(
+        &self,
+        connection: &Connection,
+        owner: &str,
+        changes: &[(TopicPartition, Option<i64>)],
+    ) -> DbResult<()> {
+        let fail = |e: rusqlite::Error| classify(&e, Doing::Statement);
+        let mut set = connection.prepare(&self.set).map_err(fail)?;
+        for (tp, offset) in changes {
+            set.execute(params![owner, &*tp.topic, tp.partition, offset]).map_err(fail)?;
+        }
+        Ok(())
     }
 
     /// Moves positions; the transaction is already open.

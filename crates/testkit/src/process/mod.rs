@@ -5,4 +5,5 @@ mod http;
 mod worker;
 
 pub use http::{Answer, request};
+pub(crate) use http::{FullAnswer, send};
 pub use worker::{Worker, WorkerSetup};
