@@ -74,6 +74,10 @@ impl Headers {
         } else {
             *place = (end - len, len + 1);
         }
+        if self.entries.is_empty() {
+            // Who adds one header mostly adds it to every record.
+            self.entries.reserve(self.places.len());
+        }
         self.entries.push(header);
     }
 

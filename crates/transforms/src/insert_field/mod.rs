@@ -262,6 +262,7 @@ fn extend(schema: &Schema, insertions: &[Insertion]) -> Result<Arc<Schema>, Faul
 }
 
 /// The value to insert; null where the record does not know it.
+#[inline]
 fn attribute(
     what: What,
     rows: &mut Rows,

@@ -52,6 +52,8 @@ struct Masked {
     name: String,
     /// Where the last map had a member of that name.
     hint: usize,
+    /// The class that it had in the last map, and what such a value becomes.
+    latest: Option<(Class, Result<New, Fault>)>,
 }
 
 struct MaskField {
@@ -81,7 +83,11 @@ impl MaskField {
         Ok(Box::new(MaskField {
             class,
             part,
-            fields: config.fields.into_iter().map(|name| Masked { name, hint: 0 }).collect(),
+            fields: config
+                .fields
+                .into_iter()
+                .map(|name| Masked { name, hint: 0, latest: None })
+                .collect(),
             replacement: config.replacement.map(Replacement::new),
             replace: config.replace_null_with_default,
             schemas: SchemaCache::default(),
@@ -147,8 +153,12 @@ impl MaskField {
             };
             let old = copy.get(rows, place);
             if !old.is_null() {
-                let new = replacement::new_value(Class::of_cell(rows, old), replacement);
-                let cell = put(rows, &new, replacement, texts)?;
+                let class = Class::of_cell(rows, old);
+                if field.latest.as_ref().is_none_or(|(known, _)| *known != class) {
+                    field.latest = Some((class, replacement::new_value(class, replacement)));
+                }
+                let Some((_, new)) = &field.latest else { continue };
+                let cell = put(rows, new, replacement, texts)?;
                 copy.set(rows, place, cell);
             }
         }
@@ -171,6 +181,7 @@ fn plan(
 }
 
 /// The cell of a new value.
+#[inline]
 fn put(
     rows: &mut Rows,
     new: &Result<New, Fault>,

@@ -51,7 +51,6 @@ struct ValueToKey {
     paths: Vec<FieldPath>,
     replace: bool,
     plans: SchemaCache<Plan>,
-    scratch: Vec<Cell>,
 }
 
 /// The key's schema and where its fields come from.
@@ -68,24 +67,25 @@ impl ValueToKey {
             paths: config.fields.iter().map(path).collect::<Result<_, _>>()?,
             replace: config.replace_null_with_default,
             plans: SchemaCache::default(),
-            scratch: Vec::new(),
         })
     }
 
     fn of_map(
         &mut self,
-        names: &[data::Span],
+        names: &[Cell],
         keys: &mut Rows,
         values: &mut Rows,
         value: Cell,
     ) -> Result<Cell, Fault> {
         let map = map_only(PURPOSE, values, value)?;
-        self.scratch.clear();
-        for (path, name) in self.paths.iter_mut().zip(names) {
+        let key = keys.alloc(self.paths.len() * 2);
+        for (index, (path, name)) in self.paths.iter_mut().zip(names).enumerate() {
             let found = path.find(values, map)?;
-            self.scratch.extend([Cell::Text(*name), keys.adopt(values, found)]);
+            let found = keys.adopt(values, found);
+            keys.set(key, index * 2, *name);
+            keys.set(key, index * 2 + 1, found);
         }
-        Ok(Cell::Map(keys.alloc_from(&self.scratch)))
+        Ok(Cell::Map(key))
     }
 
     fn of_struct(
@@ -98,7 +98,7 @@ impl ValueToKey {
         let fields = struct_only(PURPOSE, schema, value)?;
         let paths = &self.paths;
         let plan = self.plans.get(schema, |schema| plan(paths, schema))?;
-        self.scratch.clear();
+        let key = keys.alloc(plan.fields.len());
         for (at, field) in plan.fields.iter().enumerate() {
             let found = field.cell(values, fields, self.replace);
             if found.is_null()
@@ -107,9 +107,10 @@ impl ValueToKey {
             {
                 return Err(Fault::null_for_required(&field.name, &field.schema));
             }
-            self.scratch.push(keys.adopt(values, found));
+            let found = keys.adopt(values, found);
+            keys.set(key, at, found);
         }
-        roots.push(Some(&plan.schema), Cell::Struct(keys.alloc_from(&self.scratch)));
+        roots.push(Some(&plan.schema), Cell::Struct(key));
         Ok(())
     }
 }
@@ -151,7 +152,8 @@ impl Transform for ValueToKey {
                 return self.of_struct(keys, &mut rest.values, (schema, value), roots);
             }
             if names.is_empty() {
-                names.extend(self.paths.iter().map(|path| keys.heap.put(path.text().as_bytes())));
+                let put = |path: &FieldPath| Cell::Text(keys.heap.put(path.text().as_bytes()));
+                names.extend(self.paths.iter().map(put));
             }
             roots.push(None, self.of_map(&names, keys, &mut rest.values, value)?);
             Ok(())
