@@ -132,6 +132,13 @@ impl Acknowledged {
         }
     }
 
+    /// The offset after a record that is on its way.
+    pub(crate) fn offset_after(&self, id: RecordId) -> Option<SourceMap> {
+        let first = self.pending.front()?.number;
+        let batch = self.pending.get(id.batch().checked_sub(first)?)?;
+        batch.offsets.after(id.row())
+    }
+
     /// The offsets that have become storable since the last call, one a partition.
     pub(crate) fn take_storable(&mut self) -> Vec<(Arc<SourceMap>, SourceMap)> {
         let mut found: Vec<(usize, Option<SourceMap>)> = Vec::new();

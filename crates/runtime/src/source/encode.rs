@@ -97,7 +97,7 @@ impl Encoder {
             key: self.key.encoded.get(row),
             value: self.value.encoded.get(row),
             headers,
-            timestamp: batch.timestamp(row),
+            timestamp: batch.timestamp(row).filter(|time| *time >= 0),
             id,
         }
     }

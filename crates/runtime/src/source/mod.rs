@@ -11,6 +11,7 @@ pub mod offsets;
 mod output;
 mod refusals;
 mod settings;
+mod singly;
 mod storing;
 mod task;
 mod topics;

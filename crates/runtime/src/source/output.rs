@@ -11,12 +11,21 @@ use api::{Error, Result};
 use config::source::TransactionBoundary;
 use kafka::{Delivery, ErrorKind, Producer, ProducerRecord, TransactionalProducer};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-/// How long a step of a transaction may take before it is tried again.
-const STEP_TIMEOUT: Duration = Duration::from_secs(30);
+/// A step of a transaction is waited for in parts so long, so that a stop is noticed.
+const PART: Duration = Duration::from_millis(500);
+/// After so long another session decides what became of a transaction.
+const STEP_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long dropping a transaction may hold up the end of a task.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+/// Kafka's default of `transaction.timeout.ms`.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
 /// Ids of records that are no records of the task: offsets.
 pub(crate) const OFFSET_ID: usize = usize::MAX;
+
+/// Asked again and again while a step waits for Kafka, with what it waits for; an error ends the wait.
+pub(crate) type Waiting<'a> = dyn FnMut(Error) -> Result<()> + 'a;
 
 /// How a task's records are to arrive.
 #[derive(Clone)]
@@ -44,26 +53,39 @@ pub(crate) struct Transactions {
     interval: Duration,
     offsets: Arc<OffsetTopic>,
     open: bool,
+    /// When the latest transaction began, by the clock that stands still while the machine sleeps, and
+    /// by the other.
+    began: (Instant, SystemTime),
     committed_at: Instant,
+    /// After so long the broker ends a transaction by itself.
+    timeout: Duration,
 }
 
 impl Output {
     /// Makes the producer; under exactly-once it fences every older one of its id.
-    pub(crate) fn connect(settings: &kafka::ClientSettings, how: &Delivered) -> Result<Output> {
+    pub(crate) fn connect(
+        settings: &kafka::ClientSettings,
+        how: &Delivered,
+        waiting: &mut Waiting<'_>,
+    ) -> Result<Output> {
         match how {
             Delivered::AtLeastOnce => {
                 Producer::new(settings).map(Output::Plain).map_err(kafka_error)
             }
             Delivered::ExactlyOnce { boundary, interval, offsets } => {
                 let producer = TransactionalProducer::new(settings).map_err(kafka_error)?;
-                producer.init(STEP_TIMEOUT).map_err(|error| not_allowed(settings, error))?;
+                step(|part| producer.init(part), |error| not_allowed(settings, error), waiting)?;
+                let timeout = settings.get("transaction.timeout.ms");
+                let timeout = timeout.and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
                 Ok(Output::Transactional(Box::new(Transactions {
                     producer,
                     boundary: *boundary,
                     interval: *interval,
                     offsets: offsets.clone(),
                     open: false,
+                    began: (Instant::now(), SystemTime::now()),
                     committed_at: Instant::now(),
+                    timeout: timeout.unwrap_or(TRANSACTION_TIMEOUT),
                 })))
             }
         }
@@ -103,6 +125,36 @@ impl Output {
         }
     }
 
+    /// What the client had to say since it was asked last.
+    pub(crate) fn latest_error(&self) -> Option<kafka::Error> {
+        match self {
+            Output::Plain(producer) => producer.take_errors().pop_back(),
+            Output::Transactional(transactions) => transactions.producer.take_errors().pop_back(),
+        }
+    }
+
+    /// The transaction timeout, if the open transaction is older: then the broker has ended it, and
+    /// refuses its producer just as if another had taken over.
+    pub(crate) fn outlived(&self) -> Option<Duration> {
+        let Output::Transactional(transactions) = self else { return None };
+        let age = transactions.age();
+        (transactions.open && age >= transactions.timeout).then_some(transactions.timeout)
+    }
+
+    /// Drops the open transaction, if that is quickly done, so that its readers need not wait for the
+    /// broker to end it.
+    pub(crate) fn discard(&mut self) {
+        let Output::Transactional(transactions) = self else { return };
+        if std::mem::take(&mut transactions.open)
+            && let Err(error) = transactions.producer.abort(DISCARD_TIMEOUT)
+        {
+            tracing::warn!(
+                "a transaction stays open until the task starts again or transaction.timeout.ms is \
+                 over; readers of committed records wait for that: {error}"
+            );
+        }
+    }
+
     /// Why the producer is of no use any more.
     pub(crate) fn fatal_error(&self) -> Option<kafka::Error> {
         match self {
@@ -116,6 +168,7 @@ impl Transactions {
     fn begin(&mut self) -> kafka::Result<()> {
         if !self.open {
             self.producer.begin()?;
+            self.began = (Instant::now(), SystemTime::now());
             self.open = true;
         }
         Ok(())
@@ -125,13 +178,23 @@ impl Transactions {
         self.boundary
     }
 
-    /// Whether the time of this transaction is over.
+    fn age(&self) -> Duration {
+        self.began.0.elapsed().max(self.began.1.elapsed().unwrap_or_default())
+    }
+
+    /// Whether the time of this transaction is over. None may come near the broker's limit.
     pub(crate) fn is_due(&self) -> bool {
         self.committed_at.elapsed() >= self.interval
+            || (self.open && self.age() >= self.timeout / 2)
     }
 
     /// Commits the records, every one of which has been acknowledged, with these offsets.
-    pub(crate) fn commit(&mut self, connector: &str, changes: &[OffsetChange]) -> Result<()> {
+    pub(crate) fn commit(
+        &mut self,
+        connector: &str,
+        changes: &[OffsetChange],
+        waiting: &mut Waiting<'_>,
+    ) -> Result<()> {
         self.committed_at = Instant::now();
         if !self.open && changes.is_empty() {
             return Ok(());
@@ -153,36 +216,43 @@ impl Transactions {
                 self.producer.poll(Duration::from_millis(100));
             }
         }
-        self.flush_and_commit()?;
+        step(|part| self.producer.commit(part), kafka_error, waiting)?;
+        // An offset that was not written has aborted the transaction, or is told here.
+        let mut outcomes = self.producer.poll(Duration::ZERO).into_iter();
+        if let Some(error) = outcomes.find_map(|done| done.result.err()) {
+            return Err(kafka_error(error));
+        }
         self.open = false;
         self.offsets.note(connector, changes);
         Ok(())
     }
 
-    fn flush_and_commit(&self) -> Result<()> {
-        let started = Instant::now();
-        loop {
-            match self.producer.commit(STEP_TIMEOUT) {
-                Ok(()) => break,
-                // The outcome is open: only asking again decides it.
-                Err(error) if error.is_retriable() && started.elapsed() < STEP_TIMEOUT * 4 => {}
-                Err(error) => return Err(kafka_error(error)),
-            }
-        }
-        // An offset that was not written has aborted the transaction, or is told here.
-        match self.producer.poll(Duration::ZERO).into_iter().find_map(|done| done.result.err()) {
-            Some(error) => Err(kafka_error(error)),
-            None => Ok(()),
-        }
-    }
-
     /// Drops the records of the open transaction.
-    pub(crate) fn abort(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.open) {
-            self.producer.abort(STEP_TIMEOUT).map_err(kafka_error)?;
+    pub(crate) fn abort(&mut self, waiting: &mut Waiting<'_>) -> Result<()> {
+        if self.open {
+            step(|part| self.producer.abort(part), kafka_error, waiting)?;
+            self.open = false;
             self.producer.poll(Duration::ZERO);
         }
         Ok(())
+    }
+}
+
+/// Does a step again until its outcome is known.
+fn step(
+    mut part: impl FnMut(Duration) -> kafka::Result<()>,
+    failed: impl Fn(kafka::Error) -> Error,
+    waiting: &mut Waiting<'_>,
+) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        match part(PART) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.is_retriable() && started.elapsed() < STEP_TIMEOUT => {
+                waiting(failed(error))?;
+            }
+            Err(error) => return Err(failed(error)),
+        }
     }
 }
 

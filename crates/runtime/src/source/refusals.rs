@@ -11,10 +11,13 @@ use std::sync::Arc;
 /// The class that Connect names for what fails on the way to Kafka.
 pub(super) const PRODUCER: &str = "org.apache.kafka.connect.runtime.WorkerSourceTask";
 
+/// What Kafka takes for "none".
+const NO_TIMESTAMP: i64 = -1;
+
 impl Work {
     pub(super) fn check_timestamps(&self, records: &mut Batch) {
         for row in 0..records.len() {
-            if let Some(time) = records.timestamp(row).filter(|time| *time < 0) {
+            if let Some(time) = records.timestamp(row).filter(|time| *time < NO_TIMESTAMP) {
                 let text = format!("Invalid record timestamp {time}");
                 records.reject(Reject::data(row, Stage::KafkaProduce, PRODUCER, text));
             }
@@ -92,6 +95,9 @@ impl Work {
         use kafka::ErrorKind as K;
         if !matches!(error.kind(), K::TooLarge | K::Other) {
             return Err(self.send_error("of a record", error));
+        }
+        if self.look_for_refused(error.clone())? {
+            return Ok(());
         }
         if self.settings.tolerance == Tolerance::All && !self.settings.is_transactional() {
             tracing::warn!("a record was refused by the broker and left out: {error}");

@@ -1,11 +1,14 @@
 //! How far a source task has come: offsets into the store, or transactions with their offsets.
 
 use super::offsets::OffsetChange;
-use super::output::{Output, Transactions};
+use super::output::Output;
 use super::work::{FULL_WAIT, Work};
 use api::{Boundary, Error, ErrorKind, Result};
 use config::source::TransactionBoundary;
 use std::time::{Duration, Instant};
+
+/// Nothing was acknowledged for so long: something is wrong.
+pub(super) const STALLED_AFTER: Duration = Duration::from_secs(5);
 
 impl Work {
     /// Stores offsets, or ends a transaction, if it is time.
@@ -35,9 +38,14 @@ impl Work {
     pub(super) fn commit(&mut self, output: &mut Output) -> Result<()> {
         self.drain(output)?;
         let changes = self.changes();
+        self.commit_changes(output, changes)
+    }
+
+    /// Ends the transaction with these offsets. Where it cannot be, its records are given again.
+    fn commit_changes(&mut self, output: &mut Output, changes: Vec<OffsetChange>) -> Result<()> {
         if let Output::Transactional(transactions) = output {
             let connector = self.settings.connector.clone();
-            commit_or_abort(transactions, &connector, &changes)?;
+            transactions.commit(&connector, &changes, &mut |error| self.waiting(error))?;
         }
         self.told_stored(changes);
         Ok(())
@@ -48,23 +56,15 @@ impl Work {
         self.drain(output)?;
         let changes = self.changes();
         if let Output::Transactional(transactions) = output {
-            transactions.abort()?;
-            let connector = self.settings.connector.clone();
-            commit_or_abort(transactions, &connector, &changes)?;
+            transactions.abort(&mut |error| self.waiting(error))?;
         }
-        self.told_stored(changes);
-        Ok(())
+        self.commit_changes(output, changes)
     }
 
     pub(super) fn drain(&mut self, output: &mut Output) -> Result<()> {
-        let mut deadline = None;
         while output.in_flight() > 0 {
-            if self.stopped() {
-                let deadline =
-                    *deadline.get_or_insert(Instant::now() + self.settings.shutdown_timeout);
-                if Instant::now() >= deadline {
-                    return Err(Error::cancelled());
-                }
+            if self.stopped() && Instant::now() >= self.stop_deadline() {
+                return Err(Error::cancelled());
             }
             self.serve(output, FULL_WAIT)?;
         }
@@ -137,7 +137,11 @@ impl Work {
 
     /// One last attempt to get everything into Kafka and stored; what cannot be is given again.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<()> {
-        let deadline = Instant::now() + self.settings.shutdown_timeout;
+        let deadline = if self.stopped() {
+            self.stop_deadline()
+        } else {
+            Instant::now() + self.settings.shutdown_timeout
+        };
         while output.in_flight() > 0 && Instant::now() < deadline {
             self.serve(output, Duration::from_millis(20))?;
         }
@@ -147,29 +151,63 @@ impl Work {
             Output::Transactional(transactions) => {
                 if drained && transactions.boundary() != TransactionBoundary::Connector {
                     let changes = self.changes();
-                    let connector = self.settings.connector.clone();
-                    commit_or_abort(transactions, &connector, &changes)?;
-                    self.told_stored(changes);
+                    self.commit_changes(output, changes)?;
                 } else {
-                    transactions.abort()?;
+                    output.discard();
                 }
             }
         }
         Ok(())
     }
-}
 
-/// A transaction that cannot be committed is dropped, and its records are given again.
-fn commit_or_abort(
-    transactions: &mut Transactions,
-    connector: &str,
-    changes: &[OffsetChange],
-) -> Result<()> {
-    transactions.commit(connector, changes).inspect_err(|error| {
-        if error.kind == ErrorKind::Retriable
-            && let Err(second) = transactions.abort()
-        {
-            tracing::warn!("a transaction could not be aborted: {}", second.report());
+    /// When a task that is to stop waits no longer, so that it has ended before it is given up.
+    pub(super) fn stop_deadline(&mut self) -> Instant {
+        let wait = self.settings.shutdown_timeout * 4 / 5;
+        *self.state.stop_until.get_or_insert_with(|| Instant::now() + wait)
+    }
+
+    /// A step of a transaction waits for Kafka.
+    pub(super) fn waiting(&mut self, error: Error) -> Result<()> {
+        if self.stopped() && Instant::now() >= self.stop_deadline() {
+            return Err(Error::cancelled());
         }
-    })
+        self.stalled(error);
+        Ok(())
+    }
+
+    /// What cannot go on shows in the status after a while.
+    pub(super) fn stalled(&mut self, error: Error) {
+        let since = self.state.progress_at.max(self.state.told_at);
+        if since.elapsed() >= STALLED_AFTER {
+            self.state.told_at = Instant::now();
+            self.failed(&error);
+        }
+    }
+
+    /// The end of a session by an error: what is acknowledged is kept, what is not is given again.
+    pub(super) fn broken_off(&mut self, output: &mut Output, error: Error) -> Error {
+        if error.kind == ErrorKind::Fenced
+            && let Some(timeout) = output.outlived()
+        {
+            return Error::retriable(format!(
+                "a transaction was open for longer than transaction.timeout.ms, {} ms, and the broker \
+                 ended it: {}",
+                timeout.as_millis(),
+                error.message
+            ))
+            .hint("its records are sent again; raise producer.override.transaction.timeout.ms");
+        }
+        match output {
+            Output::Plain(_) if error.kind == ErrorKind::Retriable => self.store(),
+            Output::Plain(_) => {
+                if let Err(second) = self.finish(output) {
+                    tracing::warn!("not everything could be sent: {}", second.report());
+                }
+            }
+            // A new session takes the transaction over.
+            Output::Transactional(_) if error.kind == ErrorKind::Retriable => {}
+            Output::Transactional(_) => output.discard(),
+        }
+        error
+    }
 }

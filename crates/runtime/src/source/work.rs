@@ -12,6 +12,8 @@ use super::offsets::OffsetStore;
 use super::output::{OFFSET_ID, Output};
 use super::refusals::{PRODUCER, fenced};
 use super::settings::SourceTaskSettings;
+use super::singly::Singly;
+use super::storing::STALLED_AFTER;
 use super::topics::Topics;
 use crate::chain::Step;
 use crate::errors::explain_all;
@@ -59,7 +61,14 @@ pub(super) struct Progress {
     pub(super) backoff: Backoff,
     pub(super) breaker: Breaker,
     pub(super) retry_since: Option<SystemTime>,
+    /// When something was acknowledged last, or there was nothing to wait for.
+    pub(super) progress_at: Instant,
+    /// When the status was told last that there is no progress.
+    pub(super) told_at: Instant,
+    /// Set once the task is to stop.
+    pub(super) stop_until: Option<Instant>,
     pub(super) notice: Option<String>,
+    pub(super) singly: Singly,
 }
 
 /// What a task asks when it takes up position.
@@ -89,7 +98,11 @@ impl Work {
             backoff: Backoff::new(BACKOFF_FIRST, settings.retry_backoff_max),
             breaker: Breaker::new(settings.tolerance_ratio_max),
             retry_since: None,
+            progress_at: Instant::now(),
+            told_at: Instant::now(),
+            stop_until: None,
             notice: None,
+            singly: Singly::default(),
         };
         let topics = Topics::new(settings.topic_groups.clone(), settings.admin.clone());
         let letters = settings.dead_letters.clone().map(|topic| {
@@ -122,8 +135,24 @@ impl Work {
     }
 
     fn session(&mut self) -> Result<()> {
-        let mut output = Output::connect(&self.settings.producer, &self.settings.delivered)?;
+        let (producer, how) = (self.producer_settings(), self.settings.delivered.clone());
+        self.state.progress_at = Instant::now();
+        let mut output = Output::connect(&producer, &how, &mut |error| {
+            if self.stopped() {
+                return Err(Error::cancelled());
+            }
+            self.waiting(error)
+        })?;
         self.stop.wake_with(output.waker());
+        match self.rounds(&mut output) {
+            Ok(()) => self.finish(&mut output),
+            Err(error) if error.kind == ErrorKind::Cancelled => self.finish(&mut output),
+            Err(error) => Err(self.broken_off(&mut output, error)),
+        }
+    }
+
+    /// Polls and sends until stopped.
+    fn rounds(&mut self, output: &mut Output) -> Result<()> {
         let stop = self.stop.clone();
         self.settings.store.refresh(&move || stop.mode().is_some())?;
         let store = self.settings.store.clone();
@@ -134,7 +163,9 @@ impl Work {
         };
         self.status.update(|status| status.state = State::Running);
         while !self.stopped() {
-            let polled = match self.task.poll(&limits) {
+            let polled = self.task.poll(&limits);
+            let answered = polled.is_ok();
+            let polled = match polled {
                 Ok(polled) => polled,
                 Err(error) if error.kind == ErrorKind::Retriable => {
                     self.pause(&error);
@@ -145,21 +176,22 @@ impl Work {
             self.say_notice();
             let gave = !polled.batches.is_empty();
             for batch in polled.batches {
-                self.give(&mut output, batch)?;
+                self.give(output, batch)?;
             }
             let busy = if gave { Duration::ZERO } else { IDLE_WAIT };
-            self.end_of_poll(&mut output, polled.boundary)?;
-            if gave {
+            self.end_of_poll(output, polled.boundary)?;
+            if answered && output.in_flight() == 0 {
                 self.settled();
             }
             let wait = polled.idle.unwrap_or(busy).min(IDLE_WAIT_MAX);
-            self.serve(&mut output, wait)?;
+            self.serve(output, wait)?;
         }
-        self.finish(&mut output)
+        Ok(())
     }
 
     /// Takes one batch all the way to the producer.
     fn give(&mut self, output: &mut Output, batch: SourceBatch) -> Result<()> {
+        let known = self.known_refused(&batch);
         let SourceBatch { mut records, partition, offsets } = batch;
         let rows = records.len();
         self.status.count(|counters| counters.records_read += rows as u64);
@@ -175,6 +207,9 @@ impl Work {
             self.encoder.encode(&mut records);
         }
         self.check_timestamps(&mut records);
+        for reject in known {
+            records.reject(reject);
+        }
         let mut sent_up_to = 0;
         let rejects = std::mem::take(&mut records.rejects);
         self.breaker(rows, rejects.len())?;
@@ -226,7 +261,7 @@ impl Work {
             let mut headers = Vec::new();
             let record = self.encoder.record(records, row, &mut headers, id.number());
             match output.send(&record) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return self.sent(output, records, partition, row, id),
                 Err(error) if error.kind() == kafka::ErrorKind::QueueFull => {
                     self.serve(output, FULL_WAIT)?;
                     if self.stopped() {
@@ -248,6 +283,7 @@ impl Work {
     /// Takes the outcomes that have come in.
     pub(super) fn serve(&mut self, output: &mut Output, wait: Duration) -> Result<()> {
         let mut stored = 0;
+        let mut failed = None;
         for delivery in output.poll(wait) {
             if delivery.id == OFFSET_ID {
                 continue;
@@ -259,15 +295,28 @@ impl Work {
                 }
                 Err(error) => {
                     // A client that cannot go on drops what it holds, which tells nothing of records.
-                    if let Some(fatal) = output.fatal_error() {
-                        return Err(kafka_error(fatal));
+                    if output.fatal_error().is_some() {
+                        continue;
                     }
-                    self.undelivered(delivery.id, error)?;
+                    // Others of the same batch fail likewise; what was acknowledged is to be noted.
+                    if failed.is_none() {
+                        failed = self.undelivered(delivery.id, error).err();
+                    }
                 }
             }
         }
         if stored > 0 {
             self.status.count(|counters| counters.records_stored += stored);
+            self.settled();
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if stored > 0 || output.in_flight() == 0 {
+            self.state.progress_at = Instant::now();
+        } else if self.state.progress_at.elapsed() >= STALLED_AFTER {
+            let latest = output.latest_error().map(kafka_error);
+            self.stalled(latest.unwrap_or_else(|| Error::retriable("Kafka acknowledges nothing")));
         }
         if let Some(fatal) = output.fatal_error() {
             return Err(kafka_error(fatal));

@@ -14,6 +14,7 @@ mod outages;
 mod poison;
 mod positions;
 mod quickstart;
+mod refusals;
 mod reports;
 mod rest;
 mod routes;

@@ -22,33 +22,33 @@ use testkit::{
 };
 
 /// A file, the topic its lines go to, and a folder for the worker's offsets.
-struct Route {
-    bootstrap: String,
-    topic: String,
+pub(crate) struct Route {
+    pub(crate) bootstrap: String,
+    pub(crate) topic: String,
     folder: TempDir,
 }
 
 impl Route {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self::over(&kafka::bootstrap(), name)
     }
 
-    fn over(bootstrap: &str, name: &str) -> Self {
+    pub(crate) fn over(bootstrap: &str, name: &str) -> Self {
         let topic = topic_name(name);
         kafka::create_topic(bootstrap, &topic, 1);
         let folder = tempfile::tempdir().expect("a folder");
         Self { bootstrap: bootstrap.to_owned(), topic, folder }
     }
 
-    fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("lines.txt")
     }
 
-    fn offsets(&self) -> PathBuf {
+    pub(crate) fn offsets(&self) -> PathBuf {
         self.folder.path().join("offsets")
     }
 
-    fn worker(&self, more: &[(&str, &str)]) -> WorkerSetup {
+    pub(crate) fn worker(&self, more: &[(&str, &str)]) -> WorkerSetup {
         let file = self.file();
         let mut properties = vec![
             ("connector.class", "FileStreamSource"),
@@ -63,7 +63,7 @@ impl Route {
     }
 
     /// The same with the worker's exactly-once support.
-    fn exactly_once(&self, more: &[(&str, &str)]) -> WorkerSetup {
+    pub(crate) fn exactly_once(&self, more: &[(&str, &str)]) -> WorkerSetup {
         self.worker(more)
             .worker("exactly.once.source.support", "enabled")
             .worker("group.id", &format!("g-{}", self.topic))
@@ -73,14 +73,14 @@ impl Route {
             .worker("producer.transaction.timeout.ms", "10000")
     }
 
-    fn write(&self, numbers: std::ops::Range<u64>) {
+    pub(crate) fn write(&self, numbers: std::ops::Range<u64>) {
         let mut file = open(&self.file());
         let text: String = numbers.map(line).collect();
         file.write_all(text.as_bytes()).expect("the disk has room");
     }
 
     /// The numbers of the lines in the topic, as a reader of committed records sees them.
-    fn read(&self) -> Vec<u64> {
+    pub(crate) fn read(&self) -> Vec<u64> {
         let records = kafka::read(&self.bootstrap, &self.topic);
         records.iter().map(|record| number(record.text())).collect()
     }
@@ -91,18 +91,18 @@ impl Route {
 
     /// Waits until the last of `count` lines is in the topic.
     #[track_caller]
-    fn wait_for_last(&self, count: u64) {
+    pub(crate) fn wait_for_last(&self, count: u64) {
         eventually(PATIENCE, "the last line", || {
             (self.end() as u64 >= count && self.read().contains(&(count - 1))).then_some(())
         });
     }
 }
 
-fn open(path: &std::path::Path) -> File {
+pub(crate) fn open(path: &std::path::Path) -> File {
     OpenOptions::new().create(true).append(true).open(path).expect("a file")
 }
 
-fn line(number: u64) -> String {
+pub(crate) fn line(number: u64) -> String {
     format!("{number} is a line with some text in it \u{e4}\u{20ac}\n")
 }
 
@@ -160,7 +160,7 @@ fn expect_each(seen: &[u64], count: u64) {
 }
 
 #[track_caller]
-fn expect_once(seen: &[u64], count: u64) {
+pub(crate) fn expect_once(seen: &[u64], count: u64) {
     let wanted: Vec<u64> = (0..count).collect();
     let at = seen.iter().zip(&wanted).position(|(seen, wanted)| seen != wanted);
     assert!(seen == wanted, "{} of {count} lines, first difference at {at:?}", seen.len());
