@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use data::TopicPartition;
 use rdkafka::TopicPartitionList;
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic as NativeTopic, TopicReplication};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, NewTopic as NativeTopic, ResourceSpecifier, TopicReplication,
+};
 use rdkafka::client::{ClientContext, DefaultClientContext};
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
@@ -204,6 +206,23 @@ impl Admin {
         })?;
         let names = topics.iter().map(|t| t.name.as_str());
         Ok(names.map(|name| outcome(&answer, name, &format!("create topic '{name}'"))).collect())
+    }
+
+    /// A topic's settings, defaults included.
+    pub fn topic_settings(
+        &self,
+        name: &str,
+        timeout: Duration,
+    ) -> Result<Vec<(String, Option<String>)>> {
+        let what = format!("read the settings of topic '{name}'");
+        let topic = ResourceSpecifier::Topic(name);
+        let answer = self.with_admin(&what, timeout, |admin, options| {
+            block_on(admin.describe_configs([&topic], options), timeout)
+        })?;
+        let missing = || Error::from_code(Code::UnknownTopicOrPartition as i32, &what, None);
+        let found = answer.into_iter().next().ok_or_else(missing)?;
+        let found = found.map_err(|code| Error::from_code(code as i32, &what, None))?;
+        Ok(found.entries.into_iter().map(|entry| (entry.name, entry.value)).collect())
     }
 
     /// Deletes topics; the outcome of each in the order asked.

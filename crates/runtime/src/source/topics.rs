@@ -22,10 +22,17 @@ pub(crate) struct Topics {
     admin: kafka::ClientSettings,
     known: HashSet<Arc<str>>,
     latest: Option<Arc<str>>,
+    /// Under exactly-once, the topic of the task's own offsets: whoever reads offsets there waits for
+    /// the transactions that are open, so records must not go there.
+    offsets: Option<String>,
 }
 
 impl Topics {
-    pub(crate) fn new(groups: Option<Vec<TopicGroup>>, admin: kafka::ClientSettings) -> Topics {
+    pub(crate) fn new(
+        groups: Option<Vec<TopicGroup>>,
+        admin: kafka::ClientSettings,
+        offsets: Option<String>,
+    ) -> Topics {
         let compiled = |patterns: &[String]| -> Vec<JavaRegex> {
             // Checked when the configuration was.
             patterns.iter().filter_map(|pattern| JavaRegex::new(pattern).ok()).collect()
@@ -34,16 +41,23 @@ impl Topics {
             let (include, exclude) = (compiled(&group.include), compiled(&group.exclude));
             (group, include, exclude)
         });
-        Topics { groups: groups.collect(), admin, known: HashSet::new(), latest: None }
+        Topics { groups: groups.collect(), admin, known: HashSet::new(), latest: None, offsets }
     }
 
     /// Sees to it that a topic is there before its first record. Most records go where the one before
     /// them went.
     pub(crate) fn ensure(&mut self, topic: &Arc<str>) -> Result<()> {
-        if self.groups.is_empty() || self.latest.as_ref().is_some_and(|latest| latest == topic) {
+        if self.latest.as_ref().is_some_and(|latest| latest == topic) {
             return Ok(());
         }
-        if !self.known.contains(topic) {
+        if self.offsets.as_deref() == Some(&**topic) {
+            return Err(Error::config(
+                "Source tasks may not produce to their own offsets topics when exactly-once support \
+                 is enabled",
+            )
+            .hint(format!("send records to another topic than {topic}")));
+        }
+        if !self.groups.is_empty() && !self.known.contains(topic) {
             self.make(topic)?;
             self.known.insert(topic.clone());
         }
@@ -118,7 +132,7 @@ mod tests {
             group("b", &["x1", "x2"], &[]),
             group("default", &[], &[]),
         ];
-        let topics = Topics::new(Some(groups), kafka::ClientSettings::new());
+        let topics = Topics::new(Some(groups), kafka::ClientSettings::new(), None);
         let of = |topic: &str| topics.group_of(topic).map(|group| group.name.as_str());
         assert_eq!(
             ["x2", "x1", "y", "yy"].map(of),

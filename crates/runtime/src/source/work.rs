@@ -9,7 +9,7 @@ use super::acknowledged::{Acknowledged, ROWS_MAX, RecordId, Submitted};
 use super::encode::Encoder;
 use super::letters::Letters;
 use super::offsets::OffsetStore;
-use super::output::{OFFSET_ID, Output};
+use super::output::{Delivered, OFFSET_ID, Output};
 use super::refusals::{PRODUCER, fenced};
 use super::settings::SourceTaskSettings;
 use super::singly::Singly;
@@ -104,7 +104,11 @@ impl Work {
             notice: None,
             singly: Singly::default(),
         };
-        let topics = Topics::new(settings.topic_groups.clone(), settings.admin.clone());
+        let offsets = match &settings.delivered {
+            Delivered::ExactlyOnce { offsets, .. } => Some(offsets.topic().to_owned()),
+            Delivered::AtLeastOnce => None,
+        };
+        let topics = Topics::new(settings.topic_groups.clone(), settings.admin.clone(), offsets);
         let letters = settings.dead_letters.clone().map(|topic| {
             Letters::new(topic, settings.admin.clone(), &settings.error_log, stop.clone())
         });

@@ -97,7 +97,7 @@ impl Worker {
         let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
         let in_topic = config.offsets_storage_topic.is_some() || self.gives_once(props, source);
         if in_topic {
-            Ok(Arc::new(self.offset_topic(name, 0, props, &config)?))
+            Ok(self.offset_topics(name, 0, props, &config)?.1)
         } else {
             self.offset_file()
         }

@@ -4,7 +4,7 @@ use super::converters::HEADER_CONVERTER;
 use super::start::{RETRY_BACKOFF_MAX, tolerance};
 use super::{Worker, config_error};
 use crate::errors::ErrorLog;
-use crate::source::offsets::{OffsetFile, OffsetStore, OffsetTopic, OffsetTopicSettings};
+use crate::source::offsets::{Layered, OffsetFile, OffsetStore, OffsetTopic, OffsetTopicSettings};
 use crate::source::{
     Delivered, SourceChain, SourceTaskHandle, SourceTaskSettings, spawn_source_task,
 };
@@ -22,6 +22,7 @@ const BATCH_BYTES_MAX: usize = 1 << 20;
 /// Bytes that a producer keeps of records on their way, unless it is told otherwise: somewhat more
 /// than five requests of the largest size. Each record takes about 250 bytes beside its own.
 const PRODUCER_QUEUE_KBYTES: &str = "6144";
+const TRANSACTIONAL_ID: &str = "transactional.id";
 /// Key of the worker file.
 const OFFSET_FILE: &str = "offset.storage.file.filename";
 
@@ -76,18 +77,22 @@ impl Worker {
             .entry("client.id".to_owned())
             .or_insert(format!("connector-adminclient-{name}-{task}"));
         let flush = Duration::from_millis(self.config.offset_flush_interval_ms);
-        let (store, delivered): (Arc<dyn OffsetStore>, _) = if self.gives_once(props, connector) {
+        let once = self.gives_once(props, connector);
+        // Of a plain producer, it would be refused.
+        producer.remove(TRANSACTIONAL_ID);
+        if once {
             let group = self.props.get("group.id").unwrap_or_default();
-            producer.insert("transactional.id".to_owned(), format!("{group}-{name}-{task}"));
+            producer.insert(TRANSACTIONAL_ID.to_owned(), format!("{group}-{name}-{task}"));
             producer.insert("enable.idempotence".to_owned(), "true".to_owned());
-            let offsets = Arc::new(self.offset_topic(name, task, props, config)?);
+        }
+        let (store, delivered): (Arc<dyn OffsetStore>, _) = if once {
+            let (offsets, store) = self.offset_topics(name, task, props, config)?;
             let interval = config.transaction_boundary_interval_ms;
             let interval = interval.map_or(flush, |ms| Duration::from_millis(ms.max(0) as u64));
             let boundary = config.transaction_boundary;
-            (offsets.clone(), Delivered::ExactlyOnce { boundary, interval, offsets })
+            (store, Delivered::ExactlyOnce { boundary, interval, offsets })
         } else if config.offsets_storage_topic.is_some() {
-            let offsets = Arc::new(self.offset_topic(name, task, props, config)?);
-            (offsets, Delivered::AtLeastOnce)
+            (self.offset_topics(name, task, props, config)?.1, Delivered::AtLeastOnce)
         } else {
             (self.offset_file()?, Delivered::AtLeastOnce)
         };
@@ -135,27 +140,52 @@ impl Worker {
             && connector.exactly_once(props) == ExactlyOnce::Supported
     }
 
-    pub(super) fn offset_topic(
+    /// The topic that a task's offsets are written to, and how they are read: from it, else from where
+    /// they were before, which is the worker's topic or its file.
+    pub(super) fn offset_topics(
         &self,
         name: &str,
         task: u32,
         props: &Props,
         config: &SourceConnectorConfig,
-    ) -> Result<OffsetTopic, Error> {
-        let worker = &self.config;
-        let topic = config.offsets_storage_topic.clone().or(worker.offset_storage_topic.clone());
-        let topic = topic.filter(|topic| !topic.trim().is_empty()).ok_or_else(|| {
+    ) -> Result<(Arc<OffsetTopic>, Arc<dyn OffsetStore>), Error> {
+        let set = |topic: &Option<String>| topic.clone().filter(|topic| !topic.trim().is_empty());
+        let (own, workers) =
+            (set(&config.offsets_storage_topic), set(&self.config.offset_storage_topic));
+        let topic = own.or(workers.clone()).ok_or_else(|| {
             Error::config("exactly-once sources need a topic for their offsets").hint(
                 "set offset.storage.topic in the worker file, or offsets.storage.topic in the \
                  connector's configuration",
             )
         })?;
+        let first = Arc::new(self.offset_topic(name, task, props, topic.clone())?);
+        let mut older: Vec<Arc<dyn OffsetStore>> = Vec::new();
+        let support = self.config.exactly_once_source_support == ExactlyOnceSupport::Enabled;
+        if let Some(workers) = workers.filter(|workers| support && *workers != topic) {
+            older.push(Arc::new(self.offset_topic(name, task, props, workers)?));
+        }
+        if let Some(path) = self.props.get(OFFSET_FILE).filter(|path| !path.trim().is_empty()) {
+            older.push(Arc::new(OffsetFile::look(path.trim())?));
+        }
+        Ok((first.clone(), Arc::new(Layered::new(first, older))))
+    }
+
+    fn offset_topic(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        topic: String,
+    ) -> Result<OffsetTopic, Error> {
+        let worker = &self.config;
         let client = |kind| self.client(kind, props).map(|c| c.librdkafka).map_err(config_error);
         let mut consumer = client(ClientKind::Consumer)?;
         let id = format!("connector-consumer-{name}-{task}");
         consumer.insert("group.id".to_owned(), id.clone());
         consumer.insert("client.id".to_owned(), id);
         consumer.insert("isolation.level".to_owned(), "read_committed".to_owned());
+        let mut producer = client(ClientKind::Producer)?;
+        producer.remove(TRANSACTIONAL_ID);
         let configs = self.props.with_prefix("offset.storage.");
         const OWN: [&str; 4] = ["topic", "partitions", "replication.factor", "file.filename"];
         let configs = configs.iter().filter(|(key, _)| !OWN.contains(key));
@@ -165,7 +195,7 @@ impl Worker {
             replication_factor: worker.offset_storage_replication_factor,
             configs: configs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
             consumer,
-            producer: client(ClientKind::Producer)?,
+            producer,
             admin: client(ClientKind::Admin)?,
         }))
     }

@@ -82,6 +82,7 @@ impl Worker {
         if let Ok(config) = &framework {
             check_topic_names([dead_letter_topic(&config.dead_letter_topic)].into_iter(), found);
             self.check_exactly_once(config, source, props, found);
+            self.check_producer(source, props, found);
         }
         found.keep(framework);
         unknown
@@ -122,6 +123,42 @@ impl Worker {
                         the given configuration. Please reconfigure it to use a different \
                         transaction boundary definition.";
             found.errors.push(ConfigError::new("transaction.boundary", text));
+        }
+    }
+
+    /// Settings of the producer that the guarantee rests on.
+    fn check_producer(&self, source: &dyn SourceConnector, props: &Props, found: &mut Findings) {
+        let once = self.gives_once(props, source);
+        let worker = self.props.with_prefix("producer.");
+        let own = props.with_prefix("producer.override.");
+        let set = |key: &str| {
+            let of_own = own.get(key).map(|value| (format!("producer.override.{key}"), value));
+            of_own.or_else(|| worker.get(key).map(|value| (format!("producer.{key}"), value)))
+        };
+        if let Some((key, value)) = set("transactional.id") {
+            let why =
+                if once { "the task has one of its own" } else { "there are no transactions" };
+            found.notices.push(format!("{key}: {value} is ignored: {why}"));
+        }
+        if let Some((key, value)) = set("enable.idempotence")
+            && once
+            && value.trim().eq_ignore_ascii_case("false")
+        {
+            found.notices.push(format!(
+                "{key}: {value} is ignored: exactly-once needs a producer that sends nothing twice"
+            ));
+        }
+        if let Some((key, value)) = set("acks")
+            && !matches!(value.trim(), "all" | "-1")
+        {
+            if once {
+                let text = "exactly-once needs acks=all";
+                found.errors.push(ConfigError::new(&key, text));
+            } else {
+                found.notices.push(format!(
+                    "{key}: with {value}, a record counts as written before it is safe, and may be lost"
+                ));
+            }
         }
     }
 

@@ -19,6 +19,7 @@ mod reports;
 mod rest;
 mod routes;
 mod security;
+mod source_offsets;
 mod sources;
 mod tables;
 mod topics;

@@ -90,9 +90,10 @@ pub fn end_offsets(bootstrap: &str, name: &str) -> BTreeMap<i32, i64> {
     let consumer = consumer(bootstrap);
     (0..partition_count(bootstrap, name))
         .map(|partition| {
-            let (_, end) = consumer
-                .fetch_watermarks(name, partition, PATIENCE)
-                .unwrap_or_else(|error| panic!("end of {name}-{partition}: {error}"));
+            // A broker that has just been started may lead the partition a moment later.
+            let (_, end) = eventually(PATIENCE, "the end of a partition", || {
+                consumer.fetch_watermarks(name, partition, PATIENCE).ok()
+            });
             (partition, end)
         })
         .collect()

@@ -30,8 +30,8 @@ type Entries = BTreeMap<(String, String), (SourceMap, SourceMap)>;
 pub struct OffsetFile {
     path: PathBuf,
     entries: Mutex<Entries>,
-    /// Held as long as the file is ours.
-    _lock: File,
+    /// Held as long as the file is ours; `None`: it is only looked at.
+    lock: Option<File>,
 }
 
 impl OffsetFile {
@@ -58,7 +58,22 @@ impl OffsetFile {
         } else {
             of_lines(&path, &bytes)?
         };
-        Ok(OffsetFile { path, entries: Mutex::new(entries), _lock: lock })
+        Ok(OffsetFile { path, entries: Mutex::new(entries), lock: Some(lock) })
+    }
+
+    /// Looks at a file that others may have, in either form; no file is an empty one.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none of ours nor Java's.
+    pub fn look(path: impl Into<PathBuf>) -> Result<OffsetFile> {
+        let path = path.into();
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|error| unusable(&path, "read", error))?,
+        };
+        let java = java::is_java(&bytes);
+        let entries = if java { of_java(&path, &bytes)? } else { of_lines(&path, &bytes)? };
+        Ok(OffsetFile { path, entries: Mutex::new(entries), lock: None })
     }
 
     fn entries(&self) -> std::sync::MutexGuard<'_, Entries> {
@@ -79,6 +94,9 @@ impl OffsetStore for OffsetFile {
     }
 
     fn put(&self, connector: &str, changes: &[OffsetChange]) -> Result<()> {
+        if self.lock.is_none() {
+            return Err(Error::bug("an offset file that is only looked at is not written"));
+        }
         let mut entries = self.entries();
         let mut changed = entries.clone();
         for (partition, offset) in changes {

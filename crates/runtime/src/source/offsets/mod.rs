@@ -9,10 +9,12 @@
 mod file;
 mod java;
 mod key;
+mod layered;
 mod topic;
 
 pub use file::OffsetFile;
 pub use key::OffsetKey;
+pub use layered::Layered;
 pub use topic::{OffsetTopic, OffsetTopicSettings};
 
 use api::{Result, SourceMap};
@@ -36,6 +38,11 @@ pub trait OffsetStore: Send + Sync {
     /// # Errors
     /// Retriable where the store does not answer.
     fn get(&self, connector: &str, partition: &SourceMap) -> Result<Option<SourceMap>>;
+
+    /// Whether a partition's offset was forgotten here, so that an older store is not to be asked.
+    fn forgot(&self, _connector: &str, _partition: &SourceMap) -> bool {
+        false
+    }
 
     /// Every partition of a connector that has an offset.
     ///

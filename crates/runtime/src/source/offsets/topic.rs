@@ -14,7 +14,7 @@ use data::TopicPartition;
 use kafka::{
     Admin, ErrorKind, NewTopic, NoRebalance, PollLimits, Producer, ProducerRecord, SinkConsumer,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,13 +50,20 @@ struct Entry {
 pub struct OffsetTopic {
     settings: OffsetTopicSettings,
     entries: Mutex<HashMap<(String, String), Entry>>,
+    /// What has a null in the topic.
+    forgotten: Mutex<HashSet<(String, String)>>,
     producer: Mutex<Option<Producer>>,
 }
 
 impl OffsetTopic {
     /// Connects to nothing yet.
     pub fn new(settings: OffsetTopicSettings) -> OffsetTopic {
-        OffsetTopic { settings, entries: Mutex::default(), producer: Mutex::default() }
+        OffsetTopic {
+            settings,
+            entries: Mutex::default(),
+            forgotten: Mutex::default(),
+            producer: Mutex::default(),
+        }
     }
 
     /// The topic's name.
@@ -66,6 +73,10 @@ impl OffsetTopic {
 
     fn entries(&self) -> MutexGuard<'_, HashMap<(String, String), Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forgotten(&self) -> MutexGuard<'_, HashSet<(String, String)>> {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the topic to its end; makes it where it is missing. `stopped` ends the wait.
@@ -141,6 +152,7 @@ impl OffsetTopic {
                 }
                 None => {
                     entries.remove(&place);
+                    self.forgotten().insert(place);
                 }
             }
         }
@@ -150,7 +162,10 @@ impl OffsetTopic {
         let admin = Admin::new(&self.settings.admin).map_err(kafka_error)?;
         let name = self.topic();
         match admin.topic(name, ASK_TIMEOUT) {
-            Ok(topic) => return Ok(topic.partitions),
+            Ok(topic) => {
+                self.check_policy(&admin)?;
+                return Ok(topic.partitions);
+            }
             Err(error) if error.kind() == ErrorKind::UnknownTopic => {}
             Err(error) => return Err(kafka_error(error)),
         }
@@ -175,6 +190,34 @@ impl OffsetTopic {
             }
         }
         admin.topic(name, ASK_TIMEOUT).map(|topic| topic.partitions).map_err(kafka_error)
+    }
+
+    /// A topic that deletes what is old loses the offsets of whatever stands still.
+    fn check_policy(&self, admin: &Admin) -> Result<()> {
+        let name = self.topic();
+        let settings = match admin.topic_settings(name, ASK_TIMEOUT) {
+            Ok(settings) => settings,
+            Err(error) if error.is_retriable() => return Err(kafka_error(error)),
+            Err(error) => {
+                tracing::warn!(
+                    "whether topic {name} keeps offsets (cleanup.policy=compact) could not be seen: \
+                     {error}"
+                );
+                return Ok(());
+            }
+        };
+        let policy = settings.into_iter().find(|(key, _)| key == "cleanup.policy");
+        let policy = policy.and_then(|(_, value)| value).unwrap_or_default();
+        if policy.is_empty() || policy == "compact" {
+            return Ok(());
+        }
+        Err(Error::config(format!(
+            "topic {name} has cleanup.policy={policy}, which deletes source offsets"
+        ))
+        .hint(format!(
+            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --topic {name} --add-config \
+             cleanup.policy=compact"
+        )))
     }
 
     /// A record's key and value; the key with the bytes it was first seen with.
@@ -206,6 +249,7 @@ impl OffsetTopic {
                 }
                 None => {
                     entries.remove(&place);
+                    self.forgotten().insert(place);
                 }
             }
         }
@@ -239,6 +283,10 @@ impl OffsetStore for OffsetTopic {
     fn get(&self, connector: &str, partition: &SourceMap) -> Result<Option<SourceMap>> {
         let place = (connector.to_owned(), canonical(partition));
         Ok(self.entries().get(&place).map(|entry| entry.offset.clone()))
+    }
+
+    fn forgot(&self, connector: &str, partition: &SourceMap) -> bool {
+        self.forgotten().contains(&(connector.to_owned(), canonical(partition)))
     }
 
     fn list(&self, connector: &str) -> Result<Vec<(SourceMap, SourceMap)>> {

@@ -1,0 +1,134 @@
+//! Where a source's offsets are kept, and settings of its producer that they rest on.
+
+use crate::harness::{PATIENCE, wait_failed, wait_running};
+use crate::sources::{Route, expect_once};
+use testkit::{
+    eventually,
+    kafka::{self, Record},
+};
+
+/// A worker that is switched to exactly-once goes on where its file of offsets says, and from then on
+/// where the topic says.
+#[test]
+fn a_file_goes_on_where_it_was_when_exactly_once_is_switched_on() {
+    let route = Route::new("file-switched");
+    route.write(0..500);
+    let mut before = route.worker(&[]).start();
+    route.wait_for_last(500);
+    assert!(before.terminate().success());
+    route.write(500..700);
+    let mut worker = route.exactly_once(&[]).start();
+    route.wait_for_last(700);
+    assert!(worker.terminate().success());
+    route.write(700..800);
+    worker.launch();
+    worker.wait_healthy();
+    route.wait_for_last(800);
+    expect_once(&route.read(), 800);
+}
+
+/// The offsets of a worker of Kafka Connect count, whichever way it writes a key and on whichever
+/// partition; records of other kinds and nulls are no hindrance.
+#[test]
+fn offsets_that_another_worker_wrote_are_followed() {
+    let route = Route::new("file-foreign");
+    let offsets = format!("offsets-{}", route.topic);
+    let compact = [("cleanup.policy", "compact")];
+    kafka::create_topic_with(&route.bootstrap, &offsets, 5, &compact);
+    route.write(0..100);
+    let length = std::fs::metadata(route.file()).expect("the file").len();
+    route.write(100..150);
+    let (name, file) = (&route.topic, route.file());
+    let key = |name: &str| format!(r#"[ "{name}" , {{ "filename" : "{}" }} ]"#, file.display());
+    let records = [
+        Record::value("{}").key("no JSON"),
+        Record::value("{}").key(r#"["only a name"]"#),
+        Record::value(r#"{"position":1}"#).key(key("another")),
+        Record::tombstone(key(name)),
+        Record::value(format!(r#"{{"position":{length}}}"#)).key(key(name)),
+    ];
+    kafka::produce(&route.bootstrap, &offsets, records);
+    let worker = route.exactly_once(&[]).start();
+    eventually(PATIENCE, "the last line", || route.read().contains(&149).then_some(()));
+    assert_eq!(route.read(), (100..150).collect::<Vec<_>>());
+    // The same key is written again, so that compaction keeps one.
+    let own = eventually(PATIENCE, "the offset", || {
+        let records = kafka::read_with(&route.bootstrap, &offsets, "read_committed");
+        let own: Vec<_> = records
+            .into_iter()
+            .filter(|r| r.key.as_deref() == Some(key(name).as_bytes()))
+            .collect();
+        (own.len() == 3).then_some(own)
+    });
+    assert!(own.iter().all(|record| record.partition == own[0].partition));
+    drop(worker);
+}
+
+#[test]
+fn a_topic_that_deletes_offsets_is_refused() {
+    let route = Route::new("file-deleting");
+    let offsets = format!("offsets-{}", route.topic);
+    kafka::create_topic(&route.bootstrap, &offsets, 1);
+    let worker = route.exactly_once(&[]).start();
+    let told = wait_failed(&worker, &route.topic);
+    assert!(told.contains(&format!("topic {offsets} has cleanup.policy=delete")), "{told}");
+    assert!(told.contains("--add-config cleanup.policy=compact"), "{told}");
+}
+
+/// Records beside the offsets that their transaction waits for would hold up whoever reads these.
+#[test]
+fn records_do_not_go_to_the_topic_of_their_own_offsets() {
+    let route = Route::new("file-own");
+    let offsets = format!("offsets-{}", route.topic);
+    let worker = route
+        .exactly_once(&[
+            ("transforms", "astray"),
+            ("transforms.astray.type", "org.apache.kafka.connect.transforms.RegexRouter"),
+            ("transforms.astray.regex", ".*"),
+            ("transforms.astray.replacement", &offsets),
+        ])
+        .start();
+    route.write(0..10);
+    let told = wait_failed(&worker, &route.topic);
+    assert!(told.contains("may not produce to their own offsets topics"), "{told}");
+    assert!(kafka::read(&route.bootstrap, &offsets).is_empty());
+}
+
+/// What would take the ground from under the guarantee is ignored and said so; the lines arrive.
+#[test]
+fn producer_settings_that_exactly_once_rests_on_are_kept() {
+    let id = ("producer.override.transactional.id", "mine", "mine is ignored");
+    let twice = ("producer.override.enable.idempotence", "false", "false is ignored");
+    for (exactly_once, (key, value, said)) in [(true, id), (false, id), (true, twice)] {
+        let route = Route::new("file-producer");
+        let own = [(key, value)];
+        let setup = if exactly_once { route.exactly_once(&own) } else { route.worker(&own) };
+        route.write(0..100);
+        let worker = setup.start();
+        route.wait_for_last(100);
+        expect_once(&route.read(), 100);
+        wait_running(&worker, &route.topic);
+        let logs = worker.logs();
+        assert!(logs.contains(&format!("{key}: {said}")), "{logs}");
+    }
+}
+
+/// Lines that a transform takes out move the position all the same.
+#[test]
+fn positions_move_over_lines_that_are_filtered() {
+    let route = Route::new("file-filtered");
+    let mut worker = route
+        .worker(&[
+            ("transforms", "none"),
+            ("transforms.none.type", "org.apache.kafka.connect.transforms.Filter"),
+        ])
+        .start();
+    route.write(0..100);
+    let end = format!(r#"{{"position":{}}}"#, std::fs::metadata(route.file()).expect("it").len());
+    eventually(PATIENCE, "the offset", || {
+        let stored = std::fs::read_to_string(route.offsets()).ok()?;
+        stored.contains(&end).then_some(())
+    });
+    assert!(worker.terminate().success());
+    assert_eq!(route.read(), Vec::<u64>::new());
+}
