@@ -20,7 +20,7 @@ pub(super) struct Fault(Box<Inner>);
 struct Inner {
     message: Cow<'static, str>,
     exception: &'static str,
-    /// The names of the fields around the place, the outermost last.
+    /// The names of the fields around the place, and `[n]` for items of lists; the outermost last.
     path: Vec<String>,
 }
 
@@ -54,6 +54,13 @@ impl Fault {
         self
     }
 
+    /// The same fault, seen from outside the list whose item of this number it happened in.
+    #[cold]
+    pub(super) fn within_item(mut self, index: usize) -> Fault {
+        self.0.path.push(format!("[{index}]"));
+        self
+    }
+
     /// What the batch keeps of the record: the text, the exception class and the field.
     pub(super) fn reject(self) -> Rejection {
         let column = self.path();
@@ -65,12 +72,18 @@ impl Fault {
         &self.0.message
     }
 
-    /// The place in the value, as `outer.inner`; none at the top.
+    /// The place in the value, as `outer.list[3].inner`; none at the top.
     fn path(&self) -> Option<String> {
         if self.0.path.is_empty() {
             return None;
         }
-        let names: Vec<&str> = self.0.path.iter().rev().map(String::as_str).collect();
-        Some(names.join("."))
+        let mut path = String::new();
+        for part in self.0.path.iter().rev() {
+            if !path.is_empty() && !part.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(part);
+        }
+        Some(path)
     }
 }

@@ -310,7 +310,8 @@ impl Reader<'_> {
         let mut more = self.scan.open(b']', self.depth)?;
         self.depth += 1;
         while more {
-            let cell = self.value(items)?;
+            let index = self.scratch.cells.len() - mark;
+            let cell = self.value(items).map_err(|fault| fault.within_item(index))?;
             self.scratch.cells.push(cell);
             more = self.scan.more(b']')?;
         }

@@ -113,6 +113,16 @@ fn rejects_name_stage_class_and_field() {
 }
 
 #[test]
+fn the_place_in_a_list_is_named_by_its_number() {
+    let text = r#"{"schema":{"type":"struct","fields":[{"field":"lines","type":"array","items":
+        {"type":"struct","fields":[{"field":"price","type":"int64"}]}}]},
+        "payload":{"lines":[{"price":1},{"price":"x"}]}}"#;
+    let batch = decode(&[], &[text]);
+    let reject = batch.rejects.first().unwrap();
+    assert_eq!(reject.column.as_deref(), Some("lines[1].price"));
+}
+
+#[test]
 fn rows_that_are_dead_already_stay_null() {
     let value = envelope(r#"{"id":1}"#);
     let mut batch = batch(&[Some(value.as_bytes()), Some(b"broken"), None]);

@@ -72,6 +72,8 @@ pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) 
         Cell::Text(span) => Val::Text(rows.bytes(span), schema.is_none()),
         Cell::Bytes(span) => Val::Bytes(rows.bytes(span)),
         Cell::Decimal { unscaled, scale } => Val::Decimal(rows.bytes(unscaled), scale),
+        // Under a name that contradicts its type: the column is one of integers.
+        Cell::Instant(ms) if schema.is_some_and(|s| s.kind().is_integer()) => Val::Int(ms),
         Cell::Instant(ms) => Val::Instant(ms),
         Cell::Json(span) => Val::Json(rows.bytes(span)),
         Cell::List(_) | Cell::Map(_) | Cell::Struct(_) => Val::Nested(cell, schema),

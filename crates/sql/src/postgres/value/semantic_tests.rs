@@ -154,3 +154,11 @@ fn elements_of_arrays_have_their_meaning_too() {
     let seen = form(schema.as_ref(), &value, "date[]", &plain()).unwrap();
     assert_eq!(seen, "{\"2024-03-01\",NULL}");
 }
+
+#[test]
+fn times_under_a_schema_of_integers_are_integers() {
+    let odd = built(SchemaBuilder::new(Type::Int32).name(data::TIMESTAMP));
+    let text = |schema: Option<&Arc<Schema>>| form(schema, &Value::Instant(5), "int4", &plain());
+    assert_eq!(text(odd.as_ref()), Ok("5".to_owned()), "the name contradicts the type");
+    assert_eq!(text(None), Err("42804"));
+}
