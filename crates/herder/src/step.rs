@@ -140,7 +140,7 @@ impl State {
         let mut actions = Vec::new();
         for (name, connector) in &mut self.connectors {
             connector.restarting.clear();
-            actions.extend(stop_tasks(name, connector, false));
+            actions.extend(stop_tasks(name, connector, NONE));
             let waiting = std::mem::take(&mut connector.waiting).into_iter().map(|(id, _)| id);
             let unstarted = connector.altering.take_if(|altering| altering.change.is_some());
             let ids = waiting.chain(unstarted.map(|altering| altering.id));
@@ -176,7 +176,7 @@ fn follow(name: &str, connector: &mut Connector) -> Vec<Action> {
             connector.failure = None;
             connector.next = None;
             connector.remake = true;
-            let mut actions = stop_tasks(name, connector, true);
+            let mut actions = stop_tasks(name, connector, ALL);
             if !connector.running.is_empty() || connector.making {
                 return actions;
             }
@@ -205,8 +205,10 @@ fn approach(name: &str, connector: &mut Connector) -> Vec<Action> {
         let (attempt, config) = (connector.attempt, connector.config.clone());
         return vec![Action::MakeTasks { name: name.to_owned(), attempt, config }];
     }
-    if connector.next.is_some() && !connector.running.is_empty() {
-        return stop_tasks(name, connector, false);
+    if let Some(next) = connector.next.as_ref().filter(|_| !connector.running.is_empty()) {
+        // A task that has no successor must not be waited for by the others of its group.
+        let surplus = next.len() as u32;
+        return stop_tasks(name, connector, surplus);
     }
     let Some(tasks) = connector.next.take() else { return Vec::new() };
     connector.epoch += 1;
@@ -222,14 +224,23 @@ fn approach(name: &str, connector: &mut Connector) -> Vec<Action> {
     (0..).zip(&connector.tasks).map(start).collect()
 }
 
-fn stop_tasks(name: &str, connector: &mut Connector, leave: bool) -> Vec<Action> {
+/// All tasks give their seats up.
+const ALL: u32 = 0;
+/// All are expected back.
+const NONE: u32 = u32::MAX;
+
+/// Tasks from number `leave_from` on give their seats up, those before it are expected back.
+fn stop_tasks(name: &str, connector: &mut Connector, leave_from: u32) -> Vec<Action> {
     if connector.running.is_empty() || std::mem::replace(&mut connector.stopping, true) {
         return Vec::new();
     }
     // Those that were told already end anyway.
     let told = std::mem::take(&mut connector.restarting);
     let epoch = connector.epoch;
-    let stop = |task: &u32| Action::StopTask { name: name.to_owned(), epoch, task: *task, leave };
+    let stop = |task: &u32| {
+        let (task, leave) = (*task, *task >= leave_from);
+        Action::StopTask { name: name.to_owned(), epoch, task, leave }
+    };
     connector.running.iter().filter(|task| !told.contains(task)).map(stop).collect()
 }
 

@@ -227,6 +227,29 @@ fn an_update_that_changes_no_task_restarts_none_unless_a_secret_may_have_changed
 }
 
 #[test]
+fn tasks_without_a_successor_give_their_seats_up() {
+    let mut world = started();
+    let now = Instant::now();
+    let name = named("c0");
+    let request = Request::Put { name: name.clone(), config: Given::default() };
+    world.state.step(now, Event::Asked { id: 70, request });
+    world.state.step(now, Event::Validated { id: 70, name: name.clone(), outcome: Ok(()) });
+    let other: Props = [("a", "b")].into_iter().collect();
+    let attempt = world.state.connectors["c0"].attempt;
+    let made = Event::TasksMade { name, attempt, outcome: Ok(vec![other]) };
+    let leaves: Vec<(u32, bool)> = world
+        .state
+        .step(now, made)
+        .iter()
+        .filter_map(|action| match action {
+            Action::StopTask { task, leave, .. } => Some((*task, *leave)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(leaves, [(0, false), (1, true)]);
+}
+
+#[test]
 fn a_connector_that_is_made_again_after_its_end_waits_for_that_end() {
     let mut world = started();
     let now = Instant::now();

@@ -7,7 +7,7 @@
 
 mod requests;
 
-use super::{Worker, config_error};
+use super::{SELF_ASSIGN, Worker, config_error};
 use crate::sink::kafka_error;
 use api::{Connector, Error, Result, SinkConnector, SourceConnector, SourceMap, TaskContext};
 use config::source::SourceConnectorConfig;
@@ -18,11 +18,14 @@ use kafka::{Admin, Position};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use requests::{Change, OffsetsChange};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// A member whose task has ended is missed within this, unless its session is set to be longer.
+const QUIET_WITHIN: Duration = Duration::from_secs(20);
+const QUIET_LOOK: Duration = Duration::from_millis(250);
 const ALTERED: &str = "The offsets for this connector have been altered successfully";
 const RESET: &str = "The offsets for this connector have been reset successfully";
 /// Kafka's code for a group that there is not.
@@ -136,6 +139,11 @@ impl Worker {
             check_partitions(&admin, wanted.keys())?;
         }
         // Where the destination keeps them, they are changed there first: it is asked first, too.
+        let what = if wanted.is_some() { "alter" } else { "reset" };
+        let grouped = self.props.get(SELF_ASSIGN) != Some("true");
+        if grouped && !is_quiet(&admin, &group)? {
+            return Err(Error::retriable(zombie(what, name)));
+        }
         if let Some(mut stored) = self.stored_positions(&admin, name, &group, props, sink)? {
             match &wanted {
                 Some(wanted) => {
@@ -147,12 +155,12 @@ impl Worker {
                     stored.alter(&all.collect::<Vec<_>>())?;
                 }
             }
+            if !grouped {
+                return Ok(());
+            }
         }
         alter_group(&admin, &group, wanted.as_ref()).map_err(|error| match error.kind() {
-            kafka::ErrorKind::GroupNotEmpty => {
-                let what = if wanted.is_some() { "alter" } else { "reset" };
-                Error::retriable(zombie(what, name))
-            }
+            kafka::ErrorKind::GroupNotEmpty => Error::retriable(zombie(what, name)),
             _ => kafka_error(error),
         })
     }
@@ -219,6 +227,22 @@ fn check_partitions<'a>(
         }
     }
     Ok(())
+}
+
+/// Whether the group has no members. One that was to come back and does not is missed by the broker
+/// only after its session, which is waited for.
+fn is_quiet(admin: &Admin, group: &str) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        let found = admin.group(group, TIMEOUT).map_err(kafka_error)?;
+        if found.is_none_or(|group| group.members == 0) {
+            return Ok(true);
+        }
+        if start.elapsed() > QUIET_WITHIN {
+            return Ok(false);
+        }
+        std::thread::park_timeout(QUIET_LOOK);
+    }
 }
 
 fn alter_group(
