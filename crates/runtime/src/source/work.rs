@@ -339,6 +339,8 @@ impl Work {
         }
         let next_attempt = SystemTime::now() + wait;
         self.status.update(|status| {
+            // It has begun, whatever it waits for.
+            status.state = State::Running;
             status.retrying =
                 Some(Retrying { reason, sqlstate: None, attempts, since, next_attempt });
         });

@@ -1,6 +1,6 @@
 //! Records and batches that a broker refuses, and transactions that it ends: what a source does then.
 
-use crate::harness::{PATIENCE, task, wait_failed};
+use crate::harness::{PATIENCE, task, wait_failed, wait_retrying};
 use crate::sources::{Route, expect_once, line, open};
 use std::io::Write;
 use std::time::Duration;
@@ -70,6 +70,23 @@ fn a_record_too_large_for_the_topic_is_a_dead_letter() {
         let lengths: Vec<usize> = letters.iter().map(|letter| letter.text().len()).collect();
         assert_eq!(lengths, [LONG_LINE]);
         assert_eq!(task(&worker, &route.topic)["copycat"]["records_reported"], 1);
+    }
+}
+
+/// A broker that is not there is waited for, and the status says which one.
+#[test]
+fn what_a_source_waits_for_is_in_its_status() {
+    for exactly_once in [false, true] {
+        let mut route = Route::new("file-away");
+        route.bootstrap = format!("127.0.0.1:{}", testkit::free_port());
+        route.write(0..10);
+        let setup = if exactly_once { route.exactly_once(&[]) } else { route.worker(&[]) };
+        let worker = setup.start();
+        eventually(PATIENCE, "the reason", || {
+            let told = wait_retrying(&worker, &route.topic);
+            let reason = told["reason"].as_str().expect("a reason");
+            reason.contains(&route.bootstrap).then_some(())
+        });
     }
 }
 

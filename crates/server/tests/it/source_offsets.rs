@@ -2,9 +2,11 @@
 
 use crate::harness::{PATIENCE, wait_failed, wait_running};
 use crate::sources::{Route, expect_once};
+use std::path::Path;
 use testkit::{
     eventually,
-    kafka::{self, Record},
+    kafka::{self, Record, topic_name},
+    process::Worker,
 };
 
 /// A worker that is switched to exactly-once goes on where its file of offsets says, and from then on
@@ -131,4 +133,51 @@ fn positions_move_over_lines_that_are_filtered() {
     });
     assert!(worker.terminate().success());
     assert_eq!(route.read(), Vec::<u64>::new());
+}
+
+/// The files of the README: what they are told to do is what they do.
+#[test]
+fn the_readme_copies_a_file_through_kafka() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let section = readme.split("## Files into Kafka, and back").nth(1).expect("the section");
+    let section = section.split("\n## ").next().expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (topic, offsets) = (topic_name("readme-lines"), topic_name("readme-offsets"));
+    let place = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    // Names of topics and files that no other test has.
+    let here = |key: &str, value: &str| match key {
+        "topic" | "topics" => topic.clone(),
+        "offset.storage.topic" => offsets.clone(),
+        "file" | "offset.storage.file.filename" => place(value),
+        "bootstrap.servers" => kafka::bootstrap(),
+        _ => value.to_owned(),
+    };
+    let mut setup = Worker::standalone(crate::harness::BINARY);
+    let blocks = section.split("```properties\n").skip(1);
+    let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 3);
+    for block in blocks {
+        let pairs = block.lines().filter_map(|line| line.split_once('='));
+        let pairs: Vec<(&str, String)> = pairs.map(|(key, v)| (key, here(key, v))).collect();
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(key, v)| (*key, v.as_str())).collect();
+        match pairs.iter().find(|(key, _)| *key == "name") {
+            Some((_, name)) => {
+                let own: Vec<_> = pairs.iter().copied().filter(|(key, _)| *key != "name").collect();
+                setup = setup.connector(name, &own);
+            }
+            None => setup = pairs.iter().fold(setup, |setup, (key, v)| setup.worker(key, v)),
+        }
+    }
+    let lines: String = (1..=1000).map(|n| format!("{n}\n")).collect();
+    std::fs::write(place("lines.txt"), &lines).expect("room");
+    let worker = setup.start();
+    eventually(PATIENCE, "the copy", || {
+        let copy = std::fs::read_to_string(place("copy.txt")).ok()?;
+        (copy == lines).then_some(())
+    });
+    let stored = kafka::read_with(&kafka::bootstrap(), &offsets, "read_committed");
+    let last = stored.last().expect("an offset").text().to_owned();
+    assert_eq!(last, format!(r#"{{"position":{}}}"#, lines.len()));
+    drop(worker);
 }
