@@ -213,8 +213,9 @@ pub struct WorkerConfig {
     #[config(default = "http://:8083", non_empty)]
     pub listeners: Vec<String>,
 
-    /// Addresses of the administrative part of the REST interface. Accepted for compatibility,
-    /// without effect: there is no such part in this version.
+    /// Addresses of the administrative part of the REST interface (`/admin`), which is offered with
+    /// the rest if this is not set. If it is set, also to nothing, that part is not offered: addresses
+    /// of its own are not in this version.
     #[config(key = "admin.listeners")]
     pub admin_listeners: Option<Vec<String>>,
 

@@ -26,9 +26,10 @@ impl Asked {
     /// A path that is none, a body that is too large or breaks off.
     pub(crate) async fn read(request: axum::extract::Request) -> Result<Asked, RestError> {
         let (parts, body) = request.into_parts();
+        // First of all: a body that nobody reads ends the connection.
+        let body = read_body(body).await?;
         let path = segments(parts.uri.path())?;
         let query = parts.uri.query().map(pairs).unwrap_or_default();
-        let body = read_body(body).await?;
         Ok(Asked { method: parts.method, path, query, headers: parts.headers, body })
     }
 

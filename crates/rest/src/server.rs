@@ -79,6 +79,10 @@ async fn dispatch(app: &App, asked: &Asked) -> Result<Response, RestError> {
     let Some(resource) = Resource::find(&asked.path) else {
         return Err(RestError::of_status(StatusCode::NOT_FOUND));
     };
+    let is_admin = matches!(resource, Resource::Loggers | Resource::Logger(_));
+    if is_admin && app.herder.worker().config().admin_listeners.is_some() {
+        return Err(RestError::of_status(StatusCode::NOT_FOUND));
+    }
     let allow = resource.allow();
     let method = if asked.method == Method::HEAD { Method::GET } else { asked.method.clone() };
     if method == Method::OPTIONS {

@@ -118,10 +118,9 @@ fn names_that_no_topic_can_have_are_refused() {
     worker.validate(&good).unwrap();
 }
 
-#[test]
-fn the_rest_interface_answers_json_whatever_is_asked() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let herder = herder::Herder::start(std::sync::Arc::new(worker(&[]))).unwrap();
+/// A REST interface over a worker without connectors; ends with the runtime.
+fn rest(runtime: &tokio::runtime::Runtime, more: &[(&str, &str)]) -> (herder::Herder, String) {
+    let herder = herder::Herder::start(std::sync::Arc::new(worker(more))).unwrap();
     herder.set_ready();
     let listeners = [rest::Listener { host: "127.0.0.1".to_owned(), port: 0 }];
     let address = runtime.block_on(async {
@@ -135,6 +134,27 @@ fn the_rest_interface_answers_json_whatever_is_asked() {
         };
         rest::serve(sockets, &herder, facts, levels).remove(0).to_string()
     });
+    (herder, address)
+}
+
+#[test]
+fn log_levels_are_not_offered_where_the_administrative_part_is_elsewhere() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (listeners, status) in [(None, 200), (Some(""), 404), (Some("http://:0"), 404)] {
+        let more: Vec<_> = listeners.map(|value| ("admin.listeners", value)).into_iter().collect();
+        let (herder, address) = rest(&runtime, &more);
+        for (method, path) in [("GET", "/admin/loggers"), ("GET", "/admin/loggers/root")] {
+            let answer = testkit::process::request(&address, method, path, None).unwrap();
+            assert_eq!(answer.status, status, "{listeners:?} {path}");
+        }
+        herder.shutdown();
+    }
+}
+
+#[test]
+fn the_rest_interface_answers_json_whatever_is_asked() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (herder, address) = rest(&runtime, &[]);
     let ask = |method, path| testkit::process::request(&address, method, path, None).unwrap();
     for (method, path, status) in [
         ("GET", "/connectors/%ff", 404),
