@@ -68,6 +68,15 @@ impl ErrorLog {
         without_values(&reject.message, reject.sqlstate.as_deref().unwrap_or_default())
     }
 
+    /// What a task is FAILED with for a record's sake, under the same rule.
+    pub(crate) fn failure(&self, mut error: api::Error) -> api::Error {
+        if !self.coordinates && error.kind == api::ErrorKind::Data {
+            let sqlstate = error.sqlstate.as_deref().unwrap_or_default();
+            error.message = without_values(&error.message, sqlstate).into_owned();
+        }
+        error
+    }
+
     /// Connect's line, then the reason.
     fn line(&self, raw: &RawBatch, reject: &Reject) -> String {
         let ErrorLog { connector, task, .. } = self;
@@ -179,5 +188,20 @@ mod tests {
         ] {
             assert_eq!(without_values(message, sqlstate), shown, "{message}");
         }
+    }
+
+    #[test]
+    fn a_task_fails_without_telling_values_unless_asked() {
+        let log = |coordinates| ErrorLog {
+            connector: "c".to_owned(),
+            task: 0,
+            each_record: false,
+            coordinates,
+        };
+        let error = || api::Error::data("column n: \"secret\" is no number").sqlstate("22P02");
+        assert_eq!(log(false).failure(error()).message, "column n: \"6 characters\" is no number");
+        assert_eq!(log(true).failure(error()).message, error().message);
+        let config = || api::Error::config("no table \"t\"").sqlstate("22000");
+        assert_eq!(log(false).failure(config()).message, config().message);
     }
 }

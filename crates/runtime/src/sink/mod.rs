@@ -138,7 +138,7 @@ impl Threads {
                     status.state = State::Unassigned;
                 }
             }),
-            Err(error) => fail(shared, &error),
+            Err(error) => fail(shared, &self.settings.error_log.failure(error)),
         }
     }
 
