@@ -236,11 +236,11 @@ pub struct WorkerConfig {
     #[config(key = "rest.extension.classes", default = "")]
     pub rest_extension_classes: Vec<String>,
 
-    /// Value of the Access-Control-Allow-Origin header. Accepted for compatibility, without effect.
+    /// Origins whose pages may use the REST interface, separated by commas, or `*`; none if blank.
     #[config(key = "access.control.allow.origin", default = "")]
     pub access_control_allow_origin: String,
 
-    /// Methods for cross-origin requests. Accepted for compatibility, without effect.
+    /// Methods that pages of those origins may use, separated by commas; GET,POST,HEAD if blank.
     #[config(key = "access.control.allow.methods", default = "")]
     pub access_control_allow_methods: String,
 
@@ -268,8 +268,8 @@ pub struct WorkerConfig {
     #[config(key = "offset.storage.replication.factor", default = 3)]
     pub offset_storage_replication_factor: i16,
 
-    /// Headers added to REST answers: `[action] name:value` items, separated by commas. Checked, and
-    /// without effect in this version.
+    /// Headers added to REST answers: `[action] name:value` items, separated by commas.
+    /// The actions setDate and addDate have no effect.
     #[config(key = "response.http.headers.config", default = "",
         validator = Validator::custom(check_headers))]
     pub response_http_headers: String,

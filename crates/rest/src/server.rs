@@ -8,6 +8,7 @@ use axum::Router;
 use axum::http::header::{ALLOW, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use headers::Headers;
 use herder::Herder;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 
 pub use listener::{Listener, ServeError, bind};
 
+mod headers;
 mod listener;
 
 /// How long a request may take.
@@ -48,7 +50,20 @@ pub fn serve(
     loggers: Arc<dyn loggers::Loggers>,
 ) -> Vec<SocketAddr> {
     let app = App { herder: herder.clone(), facts: Arc::new(facts), loggers };
-    let router = Router::new().fallback(move |request| answer(app.clone(), request));
+    let headers = Arc::new(Headers::new(herder.worker().config()));
+    let answering = move |request: axum::extract::Request| {
+        let (app, headers) = (app.clone(), headers.clone());
+        async move {
+            let asked = request.headers().clone();
+            let mut response = match headers.preflight(request.method(), &asked) {
+                Some(response) => response,
+                None => answer(app, request).await,
+            };
+            headers.add_to(response.headers_mut(), &asked);
+            response
+        }
+    };
+    let router = Router::new().fallback(answering);
     let mut addresses = Vec::new();
     for socket in sockets {
         addresses.extend(socket.local_addr());
