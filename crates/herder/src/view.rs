@@ -10,6 +10,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct TaskView {
     pub config: Props,
+    /// It was told to stop, and starts again when it has.
+    pub restarting: bool,
     /// Live: read it for the task's state of this moment.
     pub status: StatusCell,
 }

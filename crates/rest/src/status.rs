@@ -51,10 +51,14 @@ pub(crate) fn direction(view: &ConnectorView) -> &'static str {
 
 /// The status of one task; `None` if there is none.
 pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Option<Value> {
-    let status = view.tasks.get(id as usize)?.status.get();
+    let task = view.tasks.get(id as usize)?;
+    let (restarting, status) = (task.restarting, task.status.get());
     let at_rest = matches!(status.state, State::Unassigned | State::Destroyed);
-    let state =
-        if view.target == Target::Paused && at_rest { "PAUSED" } else { status.state.name() };
+    let state = match view.target {
+        _ if restarting => "RESTARTING",
+        Target::Paused if at_rest => "PAUSED",
+        _ => status.state.name(),
+    };
     let version = view.version.filter(|_| status.has_run || state == "PAUSED");
     let mut task = Map::new();
     task.insert("id".to_owned(), json!(id));
@@ -134,7 +138,11 @@ mod tests {
     #[test]
     fn what_is_restarted_and_what_is_paused_says_so() {
         let mut view = view();
-        let task = herder::TaskView { config: Props::new(), status: Default::default() };
+        let task = herder::TaskView {
+            config: Props::new(),
+            restarting: false,
+            status: Default::default(),
+        };
         (view.failure, view.tasks) = (None, vec![task]);
         let all = Selection { connector: true, tasks: [0].into() };
         let restarting = body("c", &view, "h:1", Some(&all));

@@ -250,6 +250,7 @@ impl Driver {
     fn connector_view(&self, name: &str, connector: &Connector) -> ConnectorView {
         let task = |(number, config): (u32, &Props)| TaskView {
             config: config.clone(),
+            restarting: connector.restarting.contains(&number),
             status: self
                 .tasks
                 .get(&(name.to_owned(), connector.epoch, number))
