@@ -72,17 +72,18 @@ impl Work {
         Ok(())
     }
 
-    pub(super) fn send_error(&self, topic: &str, error: kafka::Error) -> Error {
+    /// An error of a record's way to Kafka, whose text names the topic.
+    pub(super) fn send_error(error: kafka::Error) -> Error {
         match error.kind() {
             kafka::ErrorKind::UnknownTopic => {
-                Error::config(format!("topic {topic} is not there, and the broker makes none"))
+                Error::config(format!("a topic is not there, and the broker makes none: {error}"))
                     .hint(
                         "create the topic, or set topic.creation.default.partitions and \
-                         topic.creation.default.replication.factor (-1 for the broker's defaults)",
+                 topic.creation.default.replication.factor (-1 for the broker's defaults)",
                     )
             }
             kafka::ErrorKind::Authorization => {
-                Error::config(format!("topic {topic} may not be written: {error}"))
+                Error::config(format!("a topic may not be written: {error}"))
                     .hint("grant Write on the topic to the connector's principal")
             }
             kafka::ErrorKind::Abortable => Error::retriable(error.to_string()),
@@ -94,7 +95,7 @@ impl Work {
     pub(super) fn undelivered(&mut self, id: usize, error: kafka::Error) -> Result<()> {
         use kafka::ErrorKind as K;
         if !matches!(error.kind(), K::TooLarge | K::Other) {
-            return Err(self.send_error("of a record", error));
+            return Err(Work::send_error(error));
         }
         if self.look_for_refused(error.clone())? {
             return Ok(());

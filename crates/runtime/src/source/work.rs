@@ -279,7 +279,7 @@ impl Work {
                     self.state.acked.done(id);
                     return Ok(());
                 }
-                Err(error) => return Err(self.send_error(records.topic(row), error)),
+                Err(error) => return Err(Work::send_error(error)),
             }
         }
     }

@@ -22,6 +22,8 @@ const BATCH_BYTES_MAX: usize = 1 << 20;
 /// Bytes that a producer keeps of records on their way, unless it is told otherwise: somewhat more
 /// than five requests of the largest size. Each record takes about 250 bytes beside its own.
 const PRODUCER_QUEUE_KBYTES: &str = "6144";
+/// How long librdkafka waits for a topic by default.
+const TOPIC_APPEARS_MS: u64 = 30_000;
 const TRANSACTIONAL_ID: &str = "transactional.id";
 /// Key of the worker file.
 const OFFSET_FILE: &str = "offset.storage.file.filename";
@@ -62,29 +64,13 @@ impl Worker {
         config: &SourceConnectorConfig,
         connector: &dyn SourceConnector,
     ) -> Result<SourceTaskSettings, Error> {
-        let mut producer =
-            self.client(ClientKind::Producer, props).map_err(config_error)?.librdkafka;
-        producer
-            .entry("client.id".to_owned())
-            .or_insert(format!("connector-producer-{name}-{task}"));
-        if !producer.contains_key("queue.buffering.max.messages.kbytes") {
-            producer
-                .entry("queue.buffering.max.kbytes".to_owned())
-                .or_insert_with(|| PRODUCER_QUEUE_KBYTES.to_owned());
-        }
         let mut admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
         admin
             .entry("client.id".to_owned())
             .or_insert(format!("connector-adminclient-{name}-{task}"));
         let flush = Duration::from_millis(self.config.offset_flush_interval_ms);
         let once = self.gives_once(props, connector);
-        // Of a plain producer, it would be refused.
-        producer.remove(TRANSACTIONAL_ID);
-        if once {
-            let group = self.props.get("group.id").unwrap_or_default();
-            producer.insert(TRANSACTIONAL_ID.to_owned(), format!("{group}-{name}-{task}"));
-            producer.insert("enable.idempotence".to_owned(), "true".to_owned());
-        }
+        let producer = self.source_producer(name, task, props, once)?;
         let (store, delivered): (Arc<dyn OffsetStore>, _) = if once {
             let (offsets, store) = self.offset_topics(name, task, props, config)?;
             let interval = config.transaction_boundary_interval_ms;
@@ -132,6 +118,40 @@ impl Worker {
                 ),
             )?,
         })
+    }
+
+    fn source_producer(
+        &self,
+        name: &str,
+        task: u32,
+        props: &Props,
+        once: bool,
+    ) -> Result<kafka::ClientSettings, Error> {
+        let mut producer =
+            self.client(ClientKind::Producer, props).map_err(config_error)?.librdkafka;
+        producer
+            .entry("client.id".to_owned())
+            .or_insert(format!("connector-producer-{name}-{task}"));
+        if !producer.contains_key("queue.buffering.max.messages.kbytes") {
+            producer
+                .entry("queue.buffering.max.kbytes".to_owned())
+                .or_insert_with(|| PRODUCER_QUEUE_KBYTES.to_owned());
+        }
+        // Of a plain producer, it would be refused.
+        producer.remove(TRANSACTIONAL_ID);
+        if once {
+            let group = self.props.get("group.id").unwrap_or_default();
+            producer.insert(TRANSACTIONAL_ID.to_owned(), format!("{group}-{name}-{task}"));
+            producer.insert("enable.idempotence".to_owned(), "true".to_owned());
+            // A topic that does not appear is to be told before its records time out, which they do
+            // with their transaction.
+            let timeout = producer.get("transaction.timeout.ms").and_then(|ms| ms.parse().ok());
+            let appears = timeout.map_or(TOPIC_APPEARS_MS, |ms: u64| TOPIC_APPEARS_MS.min(ms / 2));
+            producer
+                .entry("topic.metadata.propagation.max.ms".to_owned())
+                .or_insert_with(|| appears.to_string());
+        }
+        Ok(producer)
     }
 
     /// Whether a task's records are to arrive exactly once: the worker offers it and the connector can.

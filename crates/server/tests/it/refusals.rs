@@ -73,6 +73,34 @@ fn a_record_too_large_for_the_topic_is_a_dead_letter() {
     }
 }
 
+/// A topic that nobody creates is named, with the settings that create it; with them the task works.
+#[test]
+fn a_topic_that_the_broker_does_not_create_is_named() {
+    let broker = Broker::start_with(&[("auto.create.topics.enable", "false")]);
+    for exactly_once in [false, true] {
+        let mut route = Route::over(&broker.bootstrap(), "file-nowhere");
+        route.topic = topic_name("file-nowhere");
+        route.write(0..10);
+        let setup = |more: &[(&str, &str)]| match exactly_once {
+            true => route.exactly_once(more),
+            false => route.worker(more),
+        };
+        let worker = setup(&[]).start();
+        let told = wait_failed(&worker, &route.topic);
+        assert!(told.contains(&route.topic), "{told}");
+        assert!(told.contains("topic.creation.default.partitions"), "{told}");
+        drop(worker);
+        let rules = [
+            ("topic.creation.default.partitions", "1"),
+            ("topic.creation.default.replication.factor", "1"),
+        ];
+        let worker = setup(&rules).start();
+        route.wait_for_last(10);
+        expect_once(&route.read(), 10);
+        drop(worker);
+    }
+}
+
 /// A broker that is not there is waited for, and the status says which one.
 #[test]
 fn what_a_source_waits_for_is_in_its_status() {
