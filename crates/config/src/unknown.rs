@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::def::ConfigDef;
+use crate::error::ConfigError;
 use crate::props::Props;
 use crate::suggest::nearest;
 
@@ -53,6 +54,17 @@ impl fmt::Display for UnknownKey {
         match &self.nearest {
             Some(nearest) => write!(f, "; did you mean {nearest}?"),
             None => Ok(()),
+        }
+    }
+}
+
+/// Adds to the error of a key that is missed where it may be: under a name that nothing reads.
+pub fn name_misspelt(errors: &mut [ConfigError], unread: &[UnknownKey]) {
+    for error in errors {
+        let meant = |key: &&UnknownKey| key.nearest.as_deref() == Some(error.key.as_str());
+        if let Some(UnknownKey { key, .. }) = unread.iter().find(meant) {
+            let hint = format!("\n  hint: {key} is not a key, did you mean {}?", error.key);
+            error.message.push_str(&hint);
         }
     }
 }

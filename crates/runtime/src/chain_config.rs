@@ -13,7 +13,7 @@ use crate::chain::{Condition, Step};
 use crate::plugins::Plugins;
 use api::{Predicate, PredicatePlugin, Transform, TransformPlugin};
 use config::suggest::nearest;
-use config::unknown::{UnknownKey, unknown_keys};
+use config::unknown::{UnknownKey, name_misspelt, unknown_keys};
 use config::{ConfigDef, ConfigError, ConfigErrors, ConfigKey, Props, Type, Value, invalid};
 
 /// Keys that the framework reads below an alias.
@@ -131,7 +131,8 @@ impl Plugins {
     /// # Errors
     /// Everything that is wrong with it, as [`Plugins::check_chain`] finds it.
     pub fn steps(&self, props: &Props) -> Result<Vec<Step>, ConfigErrors> {
-        let ChainFindings { mut errors, refused, .. } = self.check_chain(props);
+        let ChainFindings { mut errors, refused, unknown, .. } = self.check_chain(props);
+        name_misspelt(&mut errors, &unknown);
         errors.extend(refused);
         ConfigErrors { errors }.into_result()?;
         aliases(Kind::Transform, props).into_iter().map(|alias| self.step(alias, props)).collect()

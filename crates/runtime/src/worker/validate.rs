@@ -7,7 +7,7 @@ use config::source::{
     ExactlyOnceSupport, SourceConnectorConfig, TransactionBoundary, topic_groups,
 };
 use config::suggest::nearest;
-use config::unknown::{CONNECTOR_PREFIXES, UnknownKey, unknown_keys};
+use config::unknown::{CONNECTOR_PREFIXES, UnknownKey, name_misspelt, unknown_keys};
 use config::worker;
 use config::{Config, ConfigError, ConfigErrors, Props};
 use kafka::settings::ClientKind;
@@ -304,14 +304,7 @@ impl Findings {
         if self.errors.is_empty() {
             return Ok(Validated { notices: self.notices });
         }
-        // A key that is missed may be there, misspelt.
-        for error in &mut self.errors {
-            let meant = |key: &&UnknownKey| key.nearest.as_deref() == Some(error.key.as_str());
-            if let Some(UnknownKey { key, .. }) = self.unread.iter().find(meant) {
-                let hint = format!("\n  hint: {key} is not a key, did you mean {}?", error.key);
-                error.message.push_str(&hint);
-            }
-        }
+        name_misspelt(&mut self.errors, &self.unread);
         Err(ConfigErrors { errors: self.errors })
     }
 }

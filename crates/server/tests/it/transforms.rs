@@ -81,6 +81,16 @@ fn every_step_shows_what_it_changed() {
 }
 
 #[test]
+fn a_misspelt_key_is_named_beside_the_one_that_is_missed() {
+    let misspelt = CHAIN.replace("transforms.wrap.field", "transforms.wrap.fild");
+    let (_dir, path) = folder(&[("c.properties", &misspelt)]);
+    let run = copycat(&path, r#"{"value": 1}"#, &["test", "c.properties"]);
+    assert_eq!(run.code, 2, "{}", run.out);
+    let hint = "transforms.wrap.fild is not a key, did you mean transforms.wrap.field?";
+    assert!(run.err.contains(hint), "{}", run.err);
+}
+
+#[test]
 fn every_form_of_a_configuration_gives_the_same() {
     let flat = r#"{"transforms": "w", "transforms.w.type": "HoistField$Value",
                    "transforms.w.field": "line"}"#;
