@@ -177,7 +177,7 @@ fn every_fault_is_reported_with_kafkas_text() {
     };
     let cases = [
         ("insert.mode", "Insert", "String must be one of: insert, upsert"),
-        ("loose", "x", "String must be one of (case insensitive): insert, upsert"),
+        ("loose", "x", "String must be one of (case insensitive): INSERT, UPSERT"),
         ("retries", "-1", "Value must be at least 0"),
         ("retries", "101", "Value must be no more than 100"),
         ("retry.backoff.ms", "0", "Value must be at least 1"),

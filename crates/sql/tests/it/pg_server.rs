@@ -48,9 +48,14 @@ fn a_server_that_restarts_or_stands_still_loses_nothing() {
             1 => server.restart(Stop::Immediate),
             _ => server.pause(),
         }
-        let error = failed(database.settle());
-        assert_eq!(error.kind, DbErrorKind::Connection, "round {round}: {error}");
-        database.abandon();
+        match database.settle() {
+            Err(error) => {
+                assert_eq!(error.kind, DbErrorKind::Connection, "round {round}: {error}");
+                database.abandon();
+            }
+            // A server that goes ends its sessions one by one: ours may commit once the lock's is gone.
+            Ok(()) => assert!(round < 2, "a server that stands still answers nothing"),
+        }
         if round == 2 {
             assert_eq!(failed(database.positions(&tps)).kind, DbErrorKind::Connection);
             server.resume();
