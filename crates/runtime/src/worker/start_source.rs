@@ -19,9 +19,9 @@ use std::time::Duration;
 
 const BATCH_ROWS_MAX: usize = 10_000;
 const BATCH_BYTES_MAX: usize = 1 << 20;
-/// Bytes that a producer keeps of records on their way, unless it is told otherwise: somewhat more
-/// than five requests of the largest size. Each record takes about 250 bytes beside its own.
-const PRODUCER_QUEUE_KBYTES: &str = "6144";
+/// Bytes that a producer keeps of records on their way, unless it is told otherwise. Each record takes
+/// about 250 bytes beside its own.
+const PRODUCER_QUEUE_KBYTES: &str = "4096";
 /// How long librdkafka waits for a topic by default.
 const TOPIC_APPEARS_MS: u64 = 30_000;
 const TRANSACTIONAL_ID: &str = "transactional.id";

@@ -83,7 +83,6 @@ fn run_source(bench: &Bench, topic: &str, worker: Worker<'_>) -> Result<Figures>
         ("connector.class", "FileStreamSource"),
         ("file", file),
         ("topic", topic),
-        ("batch.size", "10000"),
     ];
     let running = start(bench, worker, &connector, &[])?;
     let ends = Ends::new(bench, topic)?;
