@@ -1,7 +1,8 @@
 //! Kafka Connect itself, where Java and Maven are there: its standalone worker with the file
 //! connectors.
 //!
-//! The connectors of a version are not always published: those of the version before work beside it.
+//! It is the newest version whose file connectors are published: those of one version do not load in
+//! the next.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::bench::say;
 
-const VERSION: &str = "4.4.0";
-const CONNECTORS_VERSION: &str = "4.3.1";
+const VERSION: &str = "4.3.1";
 /// As the start script of Kafka Connect has it.
 const JVM: [&str; 6] = [
     "-server",
@@ -86,7 +86,7 @@ fn fetch(libs: &Path) -> Result<()> {
         dependency("connect-runtime", VERSION),
         dependency("connect-json", VERSION),
         dependency("connect-transforms", VERSION),
-        dependency("connect-file", CONNECTORS_VERSION),
+        dependency("connect-file", VERSION),
         "<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId>\
          <version>1.7.36</version></dependency>"
             .to_owned(),

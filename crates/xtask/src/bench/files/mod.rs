@@ -129,7 +129,7 @@ fn source(bench: &Bench) -> Result<Section> {
     ours.row(&mut section, "FileStreamSource, at least once");
     once.row(&mut section, "FileStreamSource, exactly once");
     if bench.connect.is_some() {
-        jvm.row(&mut section, "Kafka Connect's FileStreamSource");
+        jvm.row(&mut section, "Kafka Connect 4.3.1's FileStreamSource");
     }
     judge(&mut section, bench, (&ours, &bare, &jvm), (JVM_SOURCE_PER_CPU_S, 8.0));
     let cost = 1.0 - paired_ratio(&once.rates, &ours.rates);
@@ -153,7 +153,7 @@ fn sink(bench: &Bench) -> Result<Section> {
     bare.row(&mut section, "librdkafka's consumer, each record looked at, nothing done");
     ours.row(&mut section, "FileStreamSink");
     if bench.connect.is_some() {
-        jvm.row(&mut section, "Kafka Connect's FileStreamSink");
+        jvm.row(&mut section, "Kafka Connect 4.3.1's FileStreamSink");
     }
     judge(&mut section, bench, (&ours, &bare, &jvm), (JVM_SINK_PER_CPU_S, 6.0));
     Ok(section)
