@@ -17,6 +17,8 @@ impl Work {
         output: &mut Output,
         asked: Option<Boundary>,
     ) -> Result<()> {
+        // Batches that are done need not wait for the next flush: they would be all of a minute's.
+        self.collect();
         let due = match output {
             Output::Plain(_) => return self.store_if_due(),
             Output::Transactional(transactions) => match transactions.boundary() {
