@@ -3,6 +3,7 @@
 //! A connector is a [`ConnectorPlugin`]: its class, the other names that configs may carry, and how
 //! to make it. Nothing else knows connectors by name.
 
+mod clock;
 mod registry;
 mod sql_connector;
 

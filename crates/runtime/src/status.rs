@@ -1,5 +1,6 @@
 //! What a task says of itself: Connect's states, and in our own member why and when next.
 
+use api::Error;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -115,6 +116,17 @@ impl StatusCell {
 
     pub fn get(&self) -> TaskStatus {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The task has come to its end for this reason: FAILED, and said in the log.
+    pub(crate) fn fail(&self, error: &Error) {
+        let report = error.report();
+        tracing::error!("task failed: {report}");
+        self.update(|status| {
+            status.state = State::Failed;
+            status.trace = Some(report);
+            status.retrying = None;
+        });
     }
 
     /// Changes the status; watchers hear of it unless only counters changed.

@@ -4,6 +4,7 @@
 //! the offset is the number of the task's next record. So what is given again is the same.
 
 use super::random::Random;
+use crate::clock::now_ms;
 use super::settings::Settings;
 use super::template::Moment;
 use api::{
@@ -12,7 +13,7 @@ use api::{
 };
 use data::{ArenaPool, Batch, Cell, RawBatch, Roots, Schema, SchemaBuilder, Type};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Records of one batch, at most: enough that what a batch costs does not count.
 const ROWS_MAX: usize = 2_000;
@@ -195,10 +196,6 @@ impl DatagenTask {
         let mut random = Random::of(self.settings.seed ^ POISON_SEED, index as u64);
         (random.unit() < self.settings.poison_share).then(|| random.next() & 1 == 1)
     }
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64)
 }
 
 impl SourceTask for DatagenTask {

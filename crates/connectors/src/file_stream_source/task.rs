@@ -5,6 +5,7 @@
 
 use super::input::{Found, Input};
 use super::lines::Lines;
+use crate::clock::now_ms;
 use api::{
     Error, PollLimits, Polled, Result, SourceBatch, SourceMap, SourceOffsets, SourceTask,
     StoredOffsets,
@@ -12,7 +13,7 @@ use api::{
 use data::{ArenaPool, Batch, Cell, RawBatch, Roots, Schema, Span, Type};
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How often a file that is not there is looked for.
 const MISSING_WAIT: Duration = Duration::from_secs(1);
@@ -138,10 +139,6 @@ impl FileTask {
 fn replaced(records: &mut Batch, span: Span) -> Span {
     let text = String::from_utf8_lossy(records.values.bytes(span)).into_owned();
     records.values.heap.put(text.as_bytes())
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64)
 }
 
 impl SourceTask for FileTask {

@@ -9,7 +9,7 @@
 use super::fault::Fault;
 use super::scan::Kind;
 use super::token::Token;
-use data::{DATE, DECIMAL, Schema, TIME, TIMESTAMP, Type, Width};
+use data::{DATE, DAY_MS, DECIMAL, Schema, TIME, TIMESTAMP, Type, Width};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -160,7 +160,6 @@ fn integer(min: i64, max: i64, width: Width) -> Read {
 
 /// What the four logical names make of a schema; the name alone decides, as in Connect.
 fn logical_of(schema: &Schema) -> Option<Read> {
-    const DAY_MS: i64 = 86_400_000;
     let (ints, longs) = ((i32::MIN.into(), i32::MAX.into()), (i64::MIN, i64::MAX));
     let (natural, unit_ms, (min, max)) = match schema.name()? {
         DATE => (Type::Int32, DAY_MS, ints),

@@ -9,10 +9,7 @@ use super::strings::{HIGH, special};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data::java_text::{cell_class, class_name, put, write_decimal, write_double, write_float};
-use data::{Cell, DATE, DECIMAL, Rows, Schema, Span, TIME, TIMESTAMP, Type, Width};
-
-/// Milliseconds of a day; Connect's Time may be as much.
-const DAY_MS: i64 = 86_400_000;
+use data::{Cell, DATE, DAY_MS, DECIMAL, Rows, Schema, Span, TIME, TIMESTAMP, Type, Width};
 
 /// Why a value cannot be written.
 pub(super) type Refused = String;

@@ -2,6 +2,7 @@
 //! batch. Every line says where the record is: in Connect's words with `errors.log.include.messages`,
 //! else at its end.
 
+use config::connector::ConnectorConfig;
 use data::{Batch, RawBatch, Reject, Stage, TimestampType};
 use std::borrow::Cow;
 
@@ -17,6 +18,16 @@ pub struct ErrorLog {
 }
 
 impl ErrorLog {
+    /// As a connector's configuration asks for it.
+    pub(crate) fn new(connector: &str, task: u32, config: &ConnectorConfig) -> ErrorLog {
+        ErrorLog {
+            connector: connector.to_owned(),
+            task,
+            each_record: config.errors_log_enable,
+            coordinates: config.errors_log_include_messages,
+        }
+    }
+
     pub(crate) fn rejects(&self, raw: &RawBatch, rejects: &[Reject]) {
         if self.each_record {
             for reject in rejects {

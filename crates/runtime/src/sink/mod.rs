@@ -46,7 +46,7 @@ impl SinkTaskHandle {
     pub(crate) fn failed(error: &Error, status: StatusCell) -> SinkTaskHandle {
         let limits = Limits { batch_rows_max: 0, batch_bytes_max: 0, queue_bytes_max: 0 };
         let shared = Arc::new(Shared::new(limits, status));
-        fail(&shared, error);
+        shared.status.fail(error);
         SinkTaskHandle {
             shared,
             stop: StopSignal::default(),
@@ -107,7 +107,7 @@ pub fn spawn_sink_task(
     };
     if let Err(error) = std::thread::Builder::new().name(name).spawn(body) {
         let error = Error::bug("a thread could not be started").source(error);
-        fail(&shared, &error);
+        shared.status.fail(&error);
     }
     handle
 }
@@ -138,7 +138,7 @@ impl Threads {
                     status.state = State::Unassigned;
                 }
             }),
-            Err(error) => fail(shared, &self.settings.error_log.failure(error)),
+            Err(error) => shared.status.fail(&self.settings.error_log.failure(error)),
         }
     }
 
@@ -228,14 +228,4 @@ impl Threads {
             Ok(())
         })
     }
-}
-
-fn fail(shared: &Shared, error: &Error) {
-    let report = error.report();
-    tracing::error!("task failed: {report}");
-    shared.status.update(|status| {
-        status.state = State::Failed;
-        status.trace = Some(report);
-        status.retrying = None;
-    });
 }

@@ -75,14 +75,6 @@ fn end(status: &StatusCell, result: Result<(), Error>) {
             status.retrying = None;
             status.state = State::Unassigned;
         }),
-        Err(error) => {
-            let report = error.report();
-            tracing::error!("task failed: {report}");
-            status.update(|status| {
-                status.retrying = None;
-                status.state = State::Failed;
-                status.trace = Some(report);
-            });
-        }
+        Err(error) => status.fail(&error),
     }
 }

@@ -130,12 +130,7 @@ impl Worker {
             shutdown_timeout: Duration::from_millis(self.config.task_shutdown_graceful_timeout_ms),
             retry_backoff_max: RETRY_BACKOFF_MAX,
             tolerance_ratio_max: config.errors_tolerance_max_ratio,
-            error_log: ErrorLog {
-                connector: name.to_owned(),
-                task,
-                each_record: config.common.errors_log_enable,
-                coordinates: config.common.errors_log_include_messages,
-            },
+            error_log: ErrorLog::new(name, task, &config.common),
             dead_letters: self.dead_letters(
                 name,
                 task,

@@ -101,12 +101,7 @@ impl Worker {
             retry_backoff_max: RETRY_BACKOFF_MAX,
             tolerance: tolerance(config.common.errors_tolerance),
             tolerance_ratio_max: config.errors_tolerance_max_ratio,
-            error_log: ErrorLog {
-                connector: name.to_owned(),
-                task,
-                each_record: config.common.errors_log_enable,
-                coordinates: config.common.errors_log_include_messages,
-            },
+            error_log: ErrorLog::new(name, task, &config.common),
             dead_letters: self.dead_letters(
                 name,
                 task,

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use testkit::{
     Rng, eventually, holds_for,
     kafka::{self, Broker, topic_name},
-    process::WorkerSetup,
+    process::{Worker, WorkerSetup},
 };
 
 /// A file, the topic its lines go to, and a folder for the worker's offsets.
@@ -166,21 +166,25 @@ pub(crate) fn expect_once(seen: &[u64], count: u64) {
     assert!(seen == wanted, "{} of {count} lines, first difference at {at:?}", seen.len());
 }
 
+fn kill_again_and_again(rng: &mut Rng, route: &Route, worker: &mut Worker) {
+    for _ in 0..faults() {
+        let before = route.end();
+        if rng.chance(80) {
+            eventually(PATIENCE, "more lines", || (route.end() > before).then_some(()));
+        }
+        random_moment(rng, worker);
+        worker.kill9();
+        worker.restart();
+    }
+}
+
 #[test]
 fn fault_kill9_file_at_least_once() {
     let mut rng = Rng::seeded("source-kill9");
     let route = Route::new("file-alo");
     let writer = Writer::start(&route);
     let mut worker = route.worker(&[]).start();
-    for _ in 0..faults() {
-        let before = route.end();
-        if rng.chance(80) {
-            eventually(PATIENCE, "more lines", || (route.end() > before).then_some(()));
-        }
-        random_moment(&mut rng, &mut worker);
-        worker.kill9();
-        worker.restart();
-    }
+    kill_again_and_again(&mut rng, &route, &mut worker);
     let count = writer.finish();
     route.wait_for_last(count);
     expect_each(&route.read(), count);
@@ -192,15 +196,7 @@ fn fault_kill9_file_exactly_once() {
     let route = Route::new("file-eos");
     let writer = Writer::start(&route);
     let mut worker = route.exactly_once(&[]).start();
-    for _ in 0..faults() {
-        let before = route.end();
-        if rng.chance(80) {
-            eventually(PATIENCE, "more lines", || (route.end() > before).then_some(()));
-        }
-        random_moment(&mut rng, &mut worker);
-        worker.kill9();
-        worker.restart();
-    }
+    kill_again_and_again(&mut rng, &route, &mut worker);
     let count = writer.finish();
     route.wait_for_last(count);
     expect_once(&route.read(), count);

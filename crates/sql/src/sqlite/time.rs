@@ -5,7 +5,8 @@
 //! `datetime('now')` and sort as text. SQLite's functions know the years 0000 to 9999 only; anything
 //! else is refused.
 
-pub(super) const DAY_MS: i64 = 86_400_000;
+use data::DAY_MS;
+
 /// 0000-01-01 and 9999-12-31, in days since 1970-01-01.
 const DAY_FIRST: i64 = -719_528;
 const DAY_LAST: i64 = 2_932_896;

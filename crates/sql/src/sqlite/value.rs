@@ -8,12 +8,14 @@
 //! row. `docs/adr/0003-sqlite-values.md` has the reasons.
 
 use super::catalogue::{Affinity, affinity, is_temporal};
-use super::time::{self, DAY_MS};
+use super::time;
 use crate::config::{BytesEncoding, DatabaseSettings, NulHandling, TypeDialect};
 use crate::epoch::{micros, unit_of};
 use crate::table::Column;
 use base64::Engine;
-use data::{Cell, Logical, Rows, Schema, Semantic, Span, Type, decimal_to_text, write_json};
+use data::{
+    Cell, DAY_MS, Logical, Rows, Schema, Semantic, Span, Type, decimal_to_text, write_json,
+};
 use std::io::Write;
 
 /// What a column is taken for.

@@ -9,9 +9,8 @@
 use super::convert::{BAD_DATETIME, Val, no_form};
 use super::target::Target;
 use super::{Context, Encoded, Fault};
-use data::civil_date;
+use data::{DAY_MS, civil_date};
 
-const DAY_MS: i64 = 86_400_000;
 const DAY_US: i64 = DAY_MS * 1000;
 /// Days from 1970-01-01 to 2000-01-01, PostgreSQL's day 0.
 const EPOCH_DAYS: i64 = 10_957;
