@@ -12,6 +12,8 @@ pub(crate) struct Context {
     shared: Arc<Shared>,
     breaker: Breaker,
     log: ErrorLog,
+    /// What to do when the breaker has tripped.
+    advice: &'static str,
     reported: bool,
     ignored: BTreeSet<String>,
     /// An error met while a command was served.
@@ -19,8 +21,14 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(shared: Arc<Shared>, breaker: Breaker, log: ErrorLog) -> Self {
-        Context { shared, breaker, log, reported: false, ignored: BTreeSet::new(), failure: None }
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        breaker: Breaker,
+        log: ErrorLog,
+        advice: &'static str,
+    ) -> Self {
+        let ignored = BTreeSet::new();
+        Context { shared, breaker, log, advice, reported: false, ignored, failure: None }
     }
 
     /// Whether rejects became durable since the last call.
@@ -55,10 +63,7 @@ impl SinkContext for Context {
                 "{failed} of the last {records} records cannot be stored: the definition must be \
                  wrong, not the records; one of the reasons: {reason}"
             ))
-            .hint(
-                "correct the converter or the table, then stop and resume the connector; \
-                 errors.tolerance.max.ratio=1 reports every such record instead",
-            )),
+            .hint(self.advice)),
         }
     }
 

@@ -8,7 +8,7 @@
 use super::context::Context;
 use super::mailbox::Next;
 use super::shared::{Command, Shared};
-use super::start::Starts;
+use super::start::{Resolver, Starts};
 use crate::chain::Chain;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
 use crate::errors::{Backoff, jitter};
@@ -29,7 +29,7 @@ pub(crate) struct Deliver {
     pub(crate) chain: Chain,
     pub(crate) context: Context,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) starts: Starts,
+    pub(crate) starts: Box<dyn Starts>,
     pub(crate) dead_letters: Option<DeadLetterTopic>,
     state: Progress,
 }
@@ -58,7 +58,7 @@ impl Deliver {
         mut chain: Chain,
         context: Context,
         shared: Arc<Shared>,
-        starts: Starts,
+        starts: Box<dyn Starts>,
         dead_letters: Option<DeadLetterTopic>,
         backoff_max: Duration,
     ) -> Self {
@@ -139,6 +139,7 @@ impl Deliver {
             Command::Reseated(partitions) => {
                 self.state.reseating.retain(|tp| !partitions.contains(tp));
             }
+            Command::Reopen(partitions) => self.open_anew(&partitions),
             Command::Stop => {}
         }
     }
@@ -216,8 +217,10 @@ impl Deliver {
             return Ok(());
         };
         let partitions: Vec<TopicPartition> = self.state.opening.iter().cloned().collect();
-        let seats = self.starts.seats(&partitions)?;
-        let mut resolver = self.starts.resolver(&client, self.task.keeps_positions());
+        let seats = self.starts.seats(&client, &partitions)?;
+        let mirrors = self.task.keeps_positions();
+        let starts = self.starts.as_mut();
+        let mut resolver = Resolver { starts, client: &client, mirrors };
         let starts = self.task.open(&seats, &mut resolver, &mut self.context)?;
         let starts: Vec<_> = partitions.into_iter().zip(starts).collect();
         for (tp, offset) in &starts {
@@ -277,12 +280,27 @@ impl Deliver {
         tracing::warn!("position taken over, reading it again: {}", error.report());
         let all: Vec<TopicPartition> = self.state.open.iter().cloned().collect();
         self.task.close(&all, true, &mut self.context);
-        self.shared.mailbox.drop_partitions(&all);
-        self.state.reseating.extend(all.iter().cloned());
-        self.state.opening.extend(all);
-        self.state.open.clear();
+        self.take_back(&all);
         self.state.unsettled = false;
         self.retry(error);
+    }
+
+    /// The log is not what it was: what was accepted is settled first, as far as that works.
+    fn open_anew(&mut self, partitions: &[TopicPartition]) {
+        let open = &self.state.open;
+        let known: Vec<TopicPartition> =
+            partitions.iter().filter(|tp| open.contains(tp)).cloned().collect();
+        self.close(&known, false);
+        self.take_back(&known);
+        self.open_if_calm();
+    }
+
+    /// Partitions are to be opened again; records of them that were fetched before are void.
+    fn take_back(&mut self, partitions: &[TopicPartition]) {
+        self.shared.mailbox.drop_partitions(partitions);
+        self.state.open.retain(|tp| !partitions.contains(tp));
+        self.state.reseating.extend(partitions.iter().cloned());
+        self.state.opening.extend(partitions.iter().cloned());
     }
 
     fn settled(&mut self) {

@@ -3,10 +3,10 @@
 //! It never waits for the destination. When the mailbox is full it serves events only, so the group
 //! keeps its member while librdkafka stops fetching by itself.
 
-use super::rebalance::{CloseWait, SinkRebalance, close, mirror, open};
+use super::rebalance::{CloseWait, SinkRebalance, close, mirror};
 use super::settings::SinkTaskSettings;
 use super::shared::{Command, Shared};
-use super::start::{Starts, kafka_error};
+use super::start::{GroupStarts, kafka_error};
 use super::stop::{StopMode, StopSignal};
 use crate::status::Retrying;
 use api::Error;
@@ -29,7 +29,7 @@ pub(crate) struct Fetch {
     consumer: SinkConsumer,
     stop: StopSignal,
     close_wait: CloseWait,
-    starts: Starts,
+    starts: GroupStarts,
     limits: PollLimits,
     next_commit: Instant,
     next_topics: Instant,
@@ -50,7 +50,7 @@ impl Fetch {
         settings: SinkTaskSettings,
         shared: Arc<Shared>,
         stop: StopSignal,
-        starts: Starts,
+        starts: GroupStarts,
     ) -> Result<Self, Error> {
         let close_wait = CloseWait::new(settings.shutdown_timeout);
         let consumer = new_consumer(&settings, &shared, &close_wait, &stop)?;
@@ -296,7 +296,7 @@ impl Fetch {
                 Err(error) => return Err(kafka_error(error)),
             }
         }
-        open(&self.shared, self.consumer.handle(), &partitions);
+        self.shared.open(self.consumer.handle(), &partitions);
         let mut starts = vec![None; partitions.len()];
         while starts.iter().any(Option::is_none)
             && self.stop.mode().is_none()

@@ -9,18 +9,29 @@
 
 use data::{RawBatch, TopicPartition};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Limits of one mailbox.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Records of one waiting batch.
     pub batch_rows_max: usize,
     /// Bytes of one waiting batch.
     pub batch_bytes_max: usize,
     /// Bytes of all waiting batches together; above it the fetch thread stops fetching.
     pub queue_bytes_max: usize,
+}
+
+/// The bytes that wait in several mailboxes together. Bytes that several share are counted by each.
+#[derive(Debug, Default)]
+pub struct Budget(AtomicUsize);
+
+impl Budget {
+    pub fn used_bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What the deliver thread gets next.
@@ -45,12 +56,28 @@ pub(crate) struct Mailbox<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
     limits: Limits,
+    budget: Arc<Budget>,
+}
+
+impl<C> Drop for Mailbox<C> {
+    fn drop(&mut self) {
+        let bytes = self.lock().bytes;
+        self.budget.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 impl<C> Mailbox<C> {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         let state = State { commands: VecDeque::new(), batches: VecDeque::new(), bytes: 0 };
-        Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits }
+        Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits, budget }
+    }
+
+    /// Counts what waits now.
+    fn count(&self, state: &mut State<C>) {
+        let before = state.bytes;
+        state.bytes = state.batches.iter().map(RawBatch::bytes).sum();
+        self.budget.0.fetch_sub(before, Ordering::Relaxed);
+        self.budget.0.fetch_add(state.bytes, Ordering::Relaxed);
     }
 
     /// The state is a queue without rules that a panic could break halfway.
@@ -79,6 +106,7 @@ impl<C> Mailbox<C> {
         };
         state.batches.extend(rest);
         state.bytes += before;
+        self.budget.0.fetch_add(before, Ordering::Relaxed);
         drop(state);
         self.changed.notify_all();
     }
@@ -107,7 +135,7 @@ impl<C> Mailbox<C> {
         if taken.is_empty() {
             return Next::Idle;
         }
-        state.bytes = state.batches.iter().map(RawBatch::bytes).sum();
+        self.count(&mut state);
         drop(state);
         self.changed.notify_all();
         Next::Batches(taken)
@@ -131,7 +159,7 @@ impl<C> Mailbox<C> {
     pub(crate) fn drop_partitions(&self, partitions: &[TopicPartition]) {
         let mut state = self.lock();
         state.batches.retain(|batch| !partitions.contains(batch.tp()));
-        state.bytes = state.batches.iter().map(RawBatch::bytes).sum();
+        self.count(&mut state);
         drop(state);
         self.changed.notify_all();
     }
@@ -165,7 +193,8 @@ mod tests {
     }
 
     fn mailbox() -> Mailbox<&'static str> {
-        Mailbox::new(Limits { batch_rows_max: 5, batch_bytes_max: 10_000, queue_bytes_max: 300 })
+        let limits = Limits { batch_rows_max: 5, batch_bytes_max: 10_000, queue_bytes_max: 300 };
+        Mailbox::new(limits, Arc::default())
     }
 
     fn taken(mailbox: &Mailbox<&'static str>) -> Vec<(i32, i64, usize)> {
@@ -200,5 +229,22 @@ mod tests {
         assert!(matches!(mailbox.next(Duration::ZERO), Next::Command("close")));
         assert_eq!(taken(&mailbox), [(1, 0, 4)]);
         assert!(mailbox.has_room() && mailbox.wait_for_room(Duration::ZERO));
+    }
+
+    #[test]
+    fn the_budget_knows_what_waits_in_all_of_them() {
+        let budget = Arc::new(Budget::default());
+        let limits = Limits { batch_rows_max: 5, batch_bytes_max: 10_000, queue_bytes_max: 300 };
+        let [a, b] = [(); 2].map(|()| Mailbox::<()>::new(limits, budget.clone()));
+        let one = batch(0, 0, 4).bytes();
+        a.push(batch(0, 0, 4));
+        b.push(batch(0, 0, 4));
+        b.push(batch(1, 0, 4));
+        assert_eq!(budget.used_bytes(), 3 * one);
+        assert!(matches!(a.next(Duration::ZERO), Next::Batches(_)));
+        b.drop_partitions(&[TopicPartition::new("t", 1)]);
+        assert_eq!(budget.used_bytes(), one);
+        drop(b);
+        assert_eq!(budget.used_bytes(), 0);
     }
 }

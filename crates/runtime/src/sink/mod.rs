@@ -4,6 +4,7 @@ mod cluster;
 mod context;
 mod deliver;
 mod fetch;
+mod lane;
 mod mailbox;
 mod rebalance;
 mod settings;
@@ -11,8 +12,10 @@ mod shared;
 mod start;
 mod stop;
 
+pub use lane::{Closing, Lane, LaneSettings};
+pub use mailbox::{Budget, Limits};
 pub use settings::{DeadLetterSettings, SinkTaskSettings, Topics};
-pub(crate) use start::kafka_error;
+pub use start::{MIRROR, Starts, kafka_error};
 pub use stop::StopMode;
 
 use crate::chain::Chain;
@@ -24,15 +27,15 @@ use cluster::Cluster;
 use context::Context;
 use deliver::Deliver;
 use fetch::Fetch;
-use mailbox::Limits;
-use shared::{Command, Shared};
-use start::Starts;
+use shared::Shared;
+use start::GroupStarts;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use stop::StopSignal;
 
-/// How long the deliver thread may take to notice that it was cancelled.
-const CANCEL_WAIT: Duration = Duration::from_secs(1);
+/// What to do when the breaker of a connector has tripped.
+const BREAKER_ADVICE: &str = "correct the converter or the table, then stop and resume the connector; \
+    errors.tolerance.max.ratio=1 reports every such record instead";
 
 /// A task that runs until it is stopped or fails. Dropping the handle does not stop it.
 pub struct SinkTaskHandle {
@@ -45,7 +48,7 @@ impl SinkTaskHandle {
     /// The handle of a task that could not be started; its status says why.
     pub(crate) fn failed(error: &Error, status: StatusCell) -> SinkTaskHandle {
         let limits = Limits { batch_rows_max: 0, batch_bytes_max: 0, queue_bytes_max: 0 };
-        let shared = Arc::new(Shared::new(limits, status));
+        let shared = Arc::new(Shared::new(limits, None, status, None));
         shared.status.fail(error);
         SinkTaskHandle {
             shared,
@@ -91,7 +94,7 @@ pub fn spawn_sink_task(
         batch_bytes_max: settings.batch_bytes_max,
         queue_bytes_max: settings.queue_bytes_max,
     };
-    let shared = Arc::new(Shared::new(limits, status));
+    let shared = Arc::new(Shared::new(limits, None, status, None));
     let stop = StopSignal::default();
     let (ending, ended) = crossbeam_channel::bounded::<()>(0);
     let handle = SinkTaskHandle { shared: shared.clone(), stop: stop.clone(), ended };
@@ -119,14 +122,6 @@ struct Threads {
 }
 
 impl Threads {
-    fn starts(&self, cluster: &Arc<Cluster>) -> Starts {
-        Starts {
-            reset: self.settings.reset,
-            group: self.settings.group.clone(),
-            cluster: cluster.clone(),
-        }
-    }
-
     /// The fetch thread's body: starts the deliver thread, fetches, and waits for it at the end.
     fn run(self, make_task: TaskMaker, chain: Chain, span: &tracing::Span) {
         let result = self.run_both(make_task, chain, span);
@@ -161,71 +156,31 @@ impl Threads {
         settings.take_seat(&topics);
         let task = make_task(&cluster_id)?;
         let breaker = Breaker::new(settings.tolerance_ratio_max);
-        let context = Context::new(self.shared.clone(), breaker, settings.error_log.clone());
+        let log = settings.error_log.clone();
+        let context = Context::new(self.shared.clone(), breaker, log, BREAKER_ADVICE);
         let dead_letters = settings.dead_letters.clone().map(|topic| {
             let (admin, log) = (settings.admin.clone(), &settings.error_log);
             DeadLetterTopic::new(topic, admin, log, self.stop.clone())
         });
-        let fetch = Fetch::new(
-            settings.clone(),
-            self.shared.clone(),
-            self.stop.clone(),
-            self.starts(&cluster),
-        )?;
+        let (reset, group) = (settings.reset, settings.group.clone());
+        let starts = GroupStarts { reset, group, cluster };
+        let (shared, stop) = (self.shared.clone(), self.stop.clone());
+        let fetch = Fetch::new(settings.clone(), shared, stop, starts.clone())?;
         let deliver = Deliver::new(
             task,
             chain,
             context,
             self.shared.clone(),
-            self.starts(&cluster),
+            Box::new(starts),
             dead_letters,
             settings.retry_backoff_max,
         );
-        let delivering = self.spawn_deliver(deliver, span)?;
+        let name = format!("deliver-{}-{}", settings.connector, settings.task);
+        let lane = Lane::spawn(deliver, name, span.clone(), |_, _| {})?;
         let fetched = fetch.run();
-        self.shared.mailbox.command(Command::Stop);
-        let delivered = self.join(delivering);
+        lane.stop();
+        let delivered = lane.join(Instant::now() + settings.shutdown_timeout);
         // The destination's reason tells more than the client's.
         delivered.and(fetched)
-    }
-
-    fn spawn_deliver(
-        &self,
-        deliver: Deliver,
-        span: &tracing::Span,
-    ) -> Result<crossbeam_channel::Receiver<Result<(), Error>>, Error> {
-        let (send, receive) = crossbeam_channel::bounded(1);
-        let name = format!("deliver-{}-{}", self.settings.connector, self.settings.task);
-        let (shared, span) = (self.shared.clone(), span.clone());
-        let body = move || {
-            let _entered = span.entered();
-            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| deliver.run()));
-            let result = caught.unwrap_or_else(|_| {
-                Err(Error::bug("the task panicked").hint("please report this with the log above"))
-            });
-            // The receiver waits for exactly one result, or has given up.
-            let _gone = send.send(result);
-            shared.delivering_ended();
-        };
-        std::thread::Builder::new()
-            .name(name)
-            .spawn(body)
-            .map_err(|error| Error::bug("a thread could not be started").source(error))?;
-        Ok(receive)
-    }
-
-    fn join(
-        &self,
-        delivering: crossbeam_channel::Receiver<Result<(), Error>>,
-    ) -> Result<(), Error> {
-        let deadline = Instant::now() + self.settings.shutdown_timeout;
-        if let Ok(result) = delivering.recv_deadline(deadline) {
-            return result;
-        }
-        self.shared.cancel();
-        delivering.recv_timeout(CANCEL_WAIT).unwrap_or_else(|_| {
-            tracing::warn!("the destination does not answer; its last transaction is left to it");
-            Ok(())
-        })
     }
 }

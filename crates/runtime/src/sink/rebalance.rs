@@ -4,13 +4,13 @@
 //! left out and seated later, and a revocation waits for what is in flight only up to a deadline. The
 //! offset row, not this wait, keeps two owners apart.
 
-use super::shared::{Command, Shared};
+use super::shared::Shared;
 use super::start::MIRROR;
 use data::TopicPartition;
 use kafka::{ClientHandle, Position, Rebalance};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const OPEN_WAIT: Duration = Duration::from_secs(2);
 const COMMIT_WAIT: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ impl Rebalance for SinkRebalance {
         client: &ClientHandle,
         partitions: &[TopicPartition],
     ) -> Vec<Option<i64>> {
-        open(&self.shared, client, partitions);
+        self.shared.open(client, partitions);
         self.shared.wait_for_seats(partitions, OPEN_WAIT)
     }
 
@@ -53,18 +53,10 @@ impl Rebalance for SinkRebalance {
     }
 }
 
-/// Asks the deliver thread for the starts of partitions.
-pub(crate) fn open(shared: &Shared, client: &ClientHandle, partitions: &[TopicPartition]) {
-    if !partitions.is_empty() {
-        let partitions = partitions.to_vec();
-        shared.mailbox.command(Command::Open { partitions, client: client.clone() });
-    }
-}
-
 /// Gives partitions back: nothing of them is delivered any more; what is in flight is waited for, and
 /// the group gets the final positions.
 pub(crate) fn close(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     client: &ClientHandle,
     partitions: &[TopicPartition],
     lost: bool,
@@ -73,20 +65,15 @@ pub(crate) fn close(
     if partitions.is_empty() {
         return;
     }
-    shared.mailbox.drop_partitions(partitions);
-    let (done, finished) = crossbeam_channel::bounded(1);
-    let partitions = partitions.to_vec();
-    if shared.is_delivering() {
-        shared.mailbox.command(Command::Close { partitions: partitions.clone(), lost, done });
-        if finished.recv_timeout(wait).is_err() && shared.is_delivering() {
-            tracing::warn!(
-                waited_ms = wait.as_millis() as u64,
-                "partitions are given back before the destination has answered"
-            );
-        }
+    let closing = shared.begin_close(partitions, lost);
+    if !closing.wait(Instant::now() + wait) {
+        tracing::warn!(
+            waited_ms = wait.as_millis() as u64,
+            "partitions are given back before the destination has answered"
+        );
     }
-    shared.drop_seats(&partitions);
-    let positions = mirror(shared, shared.take_durable(Some(&partitions)));
+    shared.drop_seats(partitions);
+    let positions = mirror(shared, shared.take_durable(Some(partitions)));
     if !lost && let Err(error) = client.commit_sync(&positions, COMMIT_WAIT) {
         tracing::debug!("group offsets not mirrored: {error}");
     }

@@ -1,6 +1,7 @@
 //! What a sink task's two threads share: the mailbox, seats that are ready, positions, the status.
 
-use super::mailbox::{Limits, Mailbox};
+use super::lane::Closing;
+use super::mailbox::{Budget, Limits, Mailbox};
 use crate::status::StatusCell;
 use data::TopicPartition;
 use kafka::ClientHandle;
@@ -17,6 +18,8 @@ pub(crate) enum Command {
     Close { partitions: Vec<TopicPartition>, lost: bool, done: crossbeam_channel::Sender<()> },
     /// The consumer reads these from the start it was last given: earlier records are gone.
     Reseated(Vec<TopicPartition>),
+    /// The log of these is not what it was: settle, then open them again.
+    Reopen(Vec<TopicPartition>),
     /// Make durable what was accepted, then end.
     Stop,
 }
@@ -33,12 +36,20 @@ pub(crate) struct Shared {
     value_prefix: Mutex<Option<Arc<[u8]>>>,
     /// The destination keeps the positions; the group's are marked as their mirror.
     mirrors: AtomicBool,
+    /// Called when starts are ready and when delivering has ended.
+    told: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Shared {
-    pub(crate) fn new(limits: Limits, status: StatusCell) -> Self {
+    pub(crate) fn new(
+        limits: Limits,
+        budget: Option<Arc<Budget>>,
+        status: StatusCell,
+        told: Option<Arc<dyn Fn() + Send + Sync>>,
+    ) -> Self {
         Shared {
-            mailbox: Mailbox::new(limits),
+            mailbox: Mailbox::new(limits, budget.unwrap_or_default()),
+            told,
             status,
             seats: Mutex::default(),
             seats_changed: Condvar::new(),
@@ -48,6 +59,37 @@ impl Shared {
             value_prefix: Mutex::default(),
             mirrors: AtomicBool::new(true),
         }
+    }
+
+    fn tell(&self) {
+        if let Some(told) = &self.told {
+            told();
+        }
+    }
+
+    /// Asks the deliver thread for the starts of partitions.
+    pub(crate) fn open(&self, client: &ClientHandle, partitions: &[TopicPartition]) {
+        if !partitions.is_empty() {
+            let partitions = partitions.to_vec();
+            self.mailbox.command(Command::Open { partitions, client: client.clone() });
+        }
+    }
+
+    /// Nothing of the partitions is delivered any more; what is in flight is to be brought to an end.
+    pub(crate) fn begin_close(
+        self: &Arc<Self>,
+        partitions: &[TopicPartition],
+        lost: bool,
+    ) -> Closing {
+        self.mailbox.drop_partitions(partitions);
+        let asked = self.is_delivering() && !partitions.is_empty();
+        let done = asked.then(|| {
+            let (done, finished) = crossbeam_channel::bounded(1);
+            let partitions = partitions.to_vec();
+            self.mailbox.command(Command::Close { partitions, lost, done });
+            finished
+        });
+        Closing { shared: self.clone(), done }
     }
 
     fn seats(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, i64>> {
@@ -60,6 +102,7 @@ impl Shared {
         self.durable().extend(starts.iter().cloned());
         self.seats().extend(starts);
         self.seats_changed.notify_all();
+        self.tell();
     }
 
     /// Takes all starts that are ready.
@@ -150,5 +193,6 @@ impl Shared {
         // Taking the lock orders this with waiters that checked just before.
         drop(self.seats());
         self.seats_changed.notify_all();
+        self.tell();
     }
 }

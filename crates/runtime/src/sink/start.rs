@@ -1,4 +1,4 @@
-//! Where a partition starts that the destination does not know: asked of Kafka, when needed.
+//! Where a partition starts that the destination does not know: asked when needed, by whoever knows.
 
 use crate::sink::cluster::Cluster;
 use api::{Error, ResolvedStart, Seat, StartResolver};
@@ -9,25 +9,46 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The note beside offsets that we commit: they mirror positions kept in the destination.
-pub(crate) const MIRROR: &str = "copycat:mirror";
+pub const MIRROR: &str = "copycat:mirror";
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) struct Starts {
+/// What a destination has to know of partitions before it takes them. Called on the deliver thread,
+/// which may wait meanwhile; errors are sorted and retried like those of the destination.
+pub trait Starts: Send {
+    /// The partitions as Kafka has them now, in order.
+    /// # Errors
+    /// Retriable while Kafka does not answer.
+    fn seats(
+        &mut self,
+        client: &ClientHandle,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<Seat>, Error>;
+
+    /// Where partitions start that the destination has no position of. `mirrors`: what the group has
+    /// committed is a mirror of positions that the destination keeps.
+    fn resolve(
+        &mut self,
+        client: &ClientHandle,
+        partitions: &[TopicPartition],
+        mirrors: bool,
+    ) -> Result<Vec<ResolvedStart>, Error>;
+}
+
+/// Starts of a connector: the group's offsets, else the configured reset.
+#[derive(Clone)]
+pub(crate) struct GroupStarts {
     pub(crate) reset: Reset,
     pub(crate) group: String,
     pub(crate) cluster: Arc<Cluster>,
 }
 
-impl Starts {
-    /// `mirrors`: the group's offsets are a mirror of positions that the destination keeps.
-    pub(crate) fn resolver<'a>(&'a self, client: &'a ClientHandle, mirrors: bool) -> Resolver<'a> {
-        Resolver { starts: self, client, mirrors }
-    }
-
-    /// # Errors
-    /// Retriable while Kafka does not answer.
-    pub(crate) fn seats(&self, partitions: &[TopicPartition]) -> Result<Vec<Seat>, Error> {
+impl Starts for GroupStarts {
+    fn seats(
+        &mut self,
+        _: &ClientHandle,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<Seat>, Error> {
         let mut topics: Vec<&str> = partitions.iter().map(|tp| &*tp.topic).collect();
         topics.sort_unstable();
         topics.dedup();
@@ -37,6 +58,29 @@ impl Starts {
         Ok(partitions.iter().map(seat).collect())
     }
 
+    fn resolve(
+        &mut self,
+        client: &ClientHandle,
+        partitions: &[TopicPartition],
+        mirrors: bool,
+    ) -> Result<Vec<ResolvedStart>, Error> {
+        let committed = client.committed(partitions, ASK_TIMEOUT).map_err(kafka_error)?;
+        let mut starts = Vec::with_capacity(partitions.len());
+        for (tp, committed) in partitions.iter().zip(committed) {
+            let offset = match committed {
+                Some(position) if mirrors && position.metadata.starts_with(MIRROR) => {
+                    return Err(database_lost_positions(&self.group, tp, position.offset));
+                }
+                Some(position) => position.offset,
+                None => self.reset(client, tp)?,
+            };
+            starts.push(ResolvedStart { offset });
+        }
+        Ok(starts)
+    }
+}
+
+impl GroupStarts {
     /// The configured reset of one partition as a number.
     pub(crate) fn reset(&self, client: &ClientHandle, tp: &TopicPartition) -> Result<i64, Error> {
         let reset_to = match self.reset {
@@ -55,27 +99,16 @@ impl Starts {
     }
 }
 
+/// A [`Starts`] as a task asks it.
 pub(crate) struct Resolver<'a> {
-    starts: &'a Starts,
-    client: &'a ClientHandle,
-    mirrors: bool,
+    pub(crate) starts: &'a mut dyn Starts,
+    pub(crate) client: &'a ClientHandle,
+    pub(crate) mirrors: bool,
 }
 
 impl StartResolver for Resolver<'_> {
     fn resolve(&mut self, partitions: &[TopicPartition]) -> Result<Vec<ResolvedStart>, Error> {
-        let committed = self.client.committed(partitions, ASK_TIMEOUT).map_err(kafka_error)?;
-        let mut starts = Vec::with_capacity(partitions.len());
-        for (tp, committed) in partitions.iter().zip(committed) {
-            let offset = match committed {
-                Some(position) if self.mirrors && position.metadata.starts_with(MIRROR) => {
-                    return Err(database_lost_positions(&self.starts.group, tp, position.offset));
-                }
-                Some(position) => position.offset,
-                None => self.starts.reset(self.client, tp)?,
-            };
-            starts.push(ResolvedStart { offset });
-        }
-        Ok(starts)
+        self.starts.resolve(self.client, partitions, self.mirrors)
     }
 }
 
@@ -96,7 +129,7 @@ fn database_lost_positions(group: &str, tp: &TopicPartition, offset: i64) -> Err
 }
 
 /// A failed question to Kafka: retried, unless the configuration must change.
-pub(crate) fn kafka_error(error: kafka::Error) -> Error {
+pub fn kafka_error(error: kafka::Error) -> Error {
     use kafka::ErrorKind as K;
     let message = error.to_string();
     let ours = match error.kind() {
