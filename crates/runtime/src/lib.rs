@@ -23,8 +23,9 @@ pub use chain_config::ChainFindings;
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
 pub use plugins::Plugins;
 pub use sink::{
-    Budget, Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, SinkTaskHandle,
-    SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error, spawn_sink_task,
+    Budget, Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, Mirror,
+    SinkTaskHandle, SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error,
+    spawn_sink_task,
 };
 pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
 pub use worker::{

@@ -13,7 +13,8 @@ impl SinkConsumer {
     /// Leaves the group at once, so that others take over without waiting for the session to end, and
     /// closes. For a task that is stopped, deleted or moved.
     pub fn leave(mut self) {
-        if let Some(client) = self.client.clone()
+        // There is no group to leave for one that has assigned its partitions itself.
+        if let Some(client) = self.client.clone().filter(|_| !self.manual)
             && client.client().fatal_error().is_none()
         {
             client.unsubscribe();

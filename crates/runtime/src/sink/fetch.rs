@@ -3,7 +3,7 @@
 //! It never waits for the destination. When the mailbox is full it serves events only, so the group
 //! keeps its member while librdkafka stops fetching by itself.
 
-use super::rebalance::{CloseWait, SinkRebalance, close, mirror};
+use super::rebalance::{CloseWait, SharedMirror, SinkRebalance, close, marked};
 use super::settings::SinkTaskSettings;
 use super::shared::{Command, Shared};
 use super::start::{GroupStarts, kafka_error};
@@ -12,7 +12,7 @@ use crate::status::Retrying;
 use api::Error;
 use data::{RawBatch, TopicPartition};
 use kafka::settings::Reset;
-use kafka::{ErrorKind as K, PollLimits, Polled, SinkConsumer, Trouble};
+use kafka::{CommitOutcome, ErrorKind as K, PollLimits, Polled, SinkConsumer, Trouble};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -26,6 +26,7 @@ const FENCED_AGAIN: Duration = Duration::from_secs(60);
 pub(crate) struct Fetch {
     settings: SinkTaskSettings,
     shared: Arc<Shared>,
+    mirror: SharedMirror,
     consumer: SinkConsumer,
     stop: StopSignal,
     close_wait: CloseWait,
@@ -53,7 +54,8 @@ impl Fetch {
         starts: GroupStarts,
     ) -> Result<Self, Error> {
         let close_wait = CloseWait::new(settings.shutdown_timeout);
-        let consumer = new_consumer(&settings, &shared, &close_wait, &stop)?;
+        let mirror = SharedMirror::default();
+        let consumer = new_consumer(&settings, (&shared, &mirror), &close_wait, &stop)?;
         // A poll is made where there is room for anything, so it may not bring more than that again.
         let limits = PollLimits {
             rows_max: settings.batch_rows_max,
@@ -65,6 +67,7 @@ impl Fetch {
             next_topics: now,
             settings,
             shared,
+            mirror,
             consumer,
             stop,
             close_wait,
@@ -87,19 +90,18 @@ impl Fetch {
         }
         if self.settings.self_assign {
             let all = self.consumer.assignment();
-            close(
-                &self.shared,
-                self.consumer.handle(),
-                &all,
-                false,
-                self.settings.shutdown_timeout,
-            );
+            self.close(&all, false, self.settings.shutdown_timeout);
         }
         match mode {
             Some(StopMode::Stay) => self.consumer.close(),
             Some(StopMode::Leave) | None => self.consumer.leave(),
         }
         result
+    }
+
+    fn close(&self, partitions: &[TopicPartition], lost: bool, wait: Duration) {
+        let client = self.consumer.handle();
+        close(&self.shared, &self.mirror, client, partitions, lost, wait);
     }
 
     fn fetch(&mut self) -> Result<(), Error> {
@@ -142,9 +144,7 @@ impl Fetch {
             self.shared.mailbox.push(RawBatch::empty(tp, end));
         }
         for outcome in polled.commits {
-            if let Err(error) = outcome.result {
-                tracing::debug!("group offsets not mirrored: {error}");
-            }
+            self.mirrored(outcome);
         }
         let client = self.fenced;
         for trouble in polled.errors {
@@ -178,7 +178,7 @@ impl Fetch {
     /// more and is replaced; where a rival has the same identity, that happens again at once.
     fn join_anew(&mut self, error: &kafka::Error) -> Result<(), Error> {
         let all = self.consumer.assignment();
-        close(&self.shared, self.consumer.handle(), &all, true, Duration::ZERO);
+        self.close(&all, true, Duration::ZERO);
         let now = Instant::now();
         let before = self.fenced.replace(now);
         if before.is_some_and(|before| now.duration_since(before) < FENCED_AGAIN) {
@@ -188,7 +188,8 @@ impl Fetch {
             .hint("stop the other worker, or give one of them another listener port or name"));
         }
         tracing::warn!("joining the group anew: {error}");
-        self.consumer = new_consumer(&self.settings, &self.shared, &self.close_wait, &self.stop)?;
+        let shared = (&self.shared, &self.mirror);
+        self.consumer = new_consumer(&self.settings, shared, &self.close_wait, &self.stop)?;
         self.subscribed.clear();
         self.self_assigned = false;
         self.next_topics = now;
@@ -247,7 +248,9 @@ impl Fetch {
         let partitions: Vec<TopicPartition> = seats.keys().cloned().collect();
         self.shared.mailbox.drop_partitions(&partitions);
         for (tp, offset) in seats {
-            self.consumer.seat(&tp, offset).map_err(kafka_error)?;
+            if self.consumer.seat(&tp, offset).map_err(kafka_error)? {
+                self.mirror.lock().opened(tp, offset);
+            }
         }
         self.shared.mailbox.command(Command::Reseated(partitions));
         Ok(())
@@ -310,6 +313,9 @@ impl Fetch {
         let seats: Vec<_> =
             partitions.into_iter().zip(starts).filter_map(|(tp, at)| Some((tp, at?))).collect();
         self.consumer.assign_manually(&seats).map_err(kafka_error)?;
+        for (tp, start) in seats {
+            self.mirror.lock().opened(tp, start);
+        }
         Ok(true)
     }
 
@@ -319,22 +325,41 @@ impl Fetch {
             return;
         }
         self.next_commit = now + self.settings.commit_interval;
-        let positions = mirror(&self.shared, self.shared.take_durable(None));
-        if !positions.is_empty()
-            && let Err(error) = self.consumer.commit_async(&positions)
-        {
-            tracing::debug!("group offsets not mirrored: {error}");
+        let due = {
+            let mut mirror = self.mirror.lock();
+            mirror.moved(self.shared.take_durable(None));
+            mirror.take_due()
+        };
+        let positions = marked(&self.shared, due);
+        if let Err(error) = self.consumer.commit_async(&positions) {
+            self.mirrored(CommitOutcome { positions, result: Err(error) });
+        }
+    }
+
+    /// What the group has not kept it is asked for again after the commit interval.
+    fn mirrored(&self, outcome: CommitOutcome) {
+        let kept = match outcome.result {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::debug!("group offsets not mirrored: {error}");
+                false
+            }
+        };
+        let mut mirror = self.mirror.lock();
+        for position in outcome.positions {
+            mirror.answered(&position.tp, position.offset, kept);
         }
     }
 }
 
 fn new_consumer(
     settings: &SinkTaskSettings,
-    shared: &Arc<Shared>,
+    (shared, mirror): (&Arc<Shared>, &SharedMirror),
     close_wait: &CloseWait,
     stop: &StopSignal,
 ) -> Result<SinkConsumer, Error> {
-    let rebalance = SinkRebalance { shared: shared.clone(), close_wait: close_wait.clone() };
+    let (shared, mirror, close_wait) = (shared.clone(), mirror.clone(), close_wait.clone());
+    let rebalance = SinkRebalance { shared, mirror, close_wait };
     let consumer =
         SinkConsumer::new(&settings.consumer, Box::new(rebalance)).map_err(kafka_error)?;
     stop.wake_with(consumer.waker());

@@ -6,6 +6,7 @@ mod deliver;
 mod fetch;
 mod lane;
 mod mailbox;
+mod mirror;
 mod rebalance;
 mod settings;
 mod shared;
@@ -14,6 +15,7 @@ mod stop;
 
 pub use lane::{Closing, Lane, LaneSettings};
 pub use mailbox::{Budget, Limits};
+pub use mirror::Mirror;
 pub use settings::{DeadLetterSettings, SinkTaskSettings, Topics};
 pub use start::{MIRROR, Starts, kafka_error};
 pub use stop::StopMode;

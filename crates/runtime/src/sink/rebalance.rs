@@ -4,12 +4,13 @@
 //! left out and seated later, and a revocation waits for what is in flight only up to a deadline. The
 //! offset row, not this wait, keeps two owners apart.
 
+use super::mirror::Mirror;
 use super::shared::Shared;
 use super::start::MIRROR;
 use data::TopicPartition;
 use kafka::{ClientHandle, Position, Rebalance};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const OPEN_WAIT: Duration = Duration::from_secs(2);
@@ -33,8 +34,19 @@ impl CloseWait {
     }
 }
 
+/// The mirror of a consumer, used inside its polls and between them, on one thread.
+#[derive(Clone, Default)]
+pub(crate) struct SharedMirror(Arc<Mutex<Mirror>>);
+
+impl SharedMirror {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Mirror> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 pub(crate) struct SinkRebalance {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) mirror: SharedMirror,
     pub(crate) close_wait: CloseWait,
 }
 
@@ -45,11 +57,18 @@ impl Rebalance for SinkRebalance {
         partitions: &[TopicPartition],
     ) -> Vec<Option<i64>> {
         self.shared.open(client, partitions);
-        self.shared.wait_for_seats(partitions, OPEN_WAIT)
+        let seats = self.shared.wait_for_seats(partitions, OPEN_WAIT);
+        let mut mirror = self.mirror.lock();
+        for (tp, seat) in partitions.iter().zip(&seats) {
+            if let Some(start) = seat {
+                mirror.opened(tp.clone(), *start);
+            }
+        }
+        seats
     }
 
     fn revoked(&mut self, client: &ClientHandle, partitions: &[TopicPartition], lost: bool) {
-        close(&self.shared, client, partitions, lost, self.close_wait.get());
+        close(&self.shared, &self.mirror, client, partitions, lost, self.close_wait.get());
     }
 }
 
@@ -57,6 +76,7 @@ impl Rebalance for SinkRebalance {
 /// the group gets the final positions.
 pub(crate) fn close(
     shared: &Arc<Shared>,
+    mirror: &SharedMirror,
     client: &ClientHandle,
     partitions: &[TopicPartition],
     lost: bool,
@@ -73,14 +93,19 @@ pub(crate) fn close(
         );
     }
     shared.drop_seats(partitions);
-    let positions = mirror(shared, shared.take_durable(Some(partitions)));
+    let untold = {
+        let mut mirror = mirror.lock();
+        mirror.moved(shared.take_durable(Some(partitions)));
+        mirror.let_go(partitions)
+    };
+    let positions = marked(shared, untold);
     if !lost && let Err(error) = client.commit_sync(&positions, COMMIT_WAIT) {
         tracing::debug!("group offsets not mirrored: {error}");
     }
 }
 
 /// Positions as the group keeps them, marked where they mirror the destination's own.
-pub(crate) fn mirror(shared: &Shared, durable: Vec<(TopicPartition, i64)>) -> Vec<Position> {
+pub(crate) fn marked(shared: &Shared, durable: Vec<(TopicPartition, i64)>) -> Vec<Position> {
     let mark = if shared.mirrors() { MIRROR } else { "" };
     let position = |(tp, offset)| Position::new(tp, offset).with_metadata(mark);
     durable.into_iter().map(position).collect()

@@ -5,8 +5,8 @@ use api::Side;
 use config::Props;
 use data::TopicPartition;
 use kafka::{
-    ClientSettings, MockBroker, MockFailure, MockRequest, NoRebalance, Producer, ProducerRecord,
-    SinkConsumer,
+    ClientSettings, MockBroker, MockFailure, MockRequest, NoRebalance, Position, Producer,
+    ProducerRecord, SinkConsumer,
 };
 use runtime::{
     Chain, ErrorLog, SinkTaskHandle, SinkTaskSettings, State, StatusCell, StopMode, Topics,
@@ -110,6 +110,21 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Waits until the group's offset of every partition is this.
+    fn wait_for_mirror(&self, end: i64) -> Vec<Position> {
+        let asking = SinkConsumer::new(&self.client(&[("group.id", "g")]), Box::new(NoRebalance));
+        let asking = asking.unwrap();
+        let partitions = (0..PARTITIONS as i32).map(|p| TopicPartition::new("t", p));
+        let partitions: Vec<_> = partitions.collect();
+        eventually(DEADLINE, "mirrored offsets", || {
+            let offsets = asking.handle().committed(&partitions, DEADLINE).ok()?;
+            let offsets: Vec<_> = offsets.into_iter().flatten().collect();
+            (offsets.iter().filter(|p| p.offset == end).count() == PARTITIONS).then_some(offsets)
+        })
+    }
+}
+
 fn chain() -> Chain {
     let make = |class: &str, side, settings: Props| {
         (converters::find(class).unwrap().make)(&settings, side).unwrap()
@@ -140,15 +155,22 @@ fn records_arrive_once_in_order_and_the_group_gets_a_mirror() {
     assert_eq!(handle.status().state, State::Unassigned);
     let counters = handle.status().counters;
     assert_eq!((counters.records_read, counters.records_stored), (630, 630));
-    let asking = SinkConsumer::new(&bench.client(&[("group.id", "g")]), Box::new(NoRebalance));
-    let asking = asking.unwrap();
-    let partitions: Vec<_> = (0..PARTITIONS as i32).map(|p| TopicPartition::new("t", p)).collect();
-    let committed = eventually(DEADLINE, "mirrored offsets", || {
-        let offsets = asking.handle().committed(&partitions, DEADLINE).ok()?;
-        let offsets: Vec<_> = offsets.into_iter().flatten().collect();
-        (offsets.iter().filter(|p| p.offset == 210).count() == PARTITIONS).then_some(offsets)
-    });
+    let committed = bench.wait_for_mirror(210);
     assert!(committed.iter().all(|p| p.metadata.starts_with("copycat:")));
+}
+
+/// A group refuses commits while its members change. Nothing arrives afterwards that would make up
+/// for it.
+#[test]
+fn a_mirror_that_the_group_refuses_is_told_again() {
+    let mut bench = Bench::new();
+    bench.produce(200);
+    let refusals = [MockFailure::StaleGeneration; 10];
+    bench.broker.fail(MockRequest::OffsetCommit, &refusals).unwrap();
+    let handle = bench.start(|_| {});
+    bench.wait_for_all();
+    bench.wait_for_mirror(200);
+    stop(&handle);
 }
 
 #[test]
