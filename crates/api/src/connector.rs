@@ -1,5 +1,6 @@
 //! Connectors: the control-plane side of a plugin, and the descriptors that registries hold.
 
+use crate::check::{Check, Checking};
 use crate::converter::{Converter, Side};
 use crate::error::Result;
 use crate::sink::SinkTask;
@@ -65,6 +66,12 @@ pub trait SinkConnector: Send + Sync {
 
     /// The configs of the tasks, at most `tasks_max`.
     fn task_configs(&self, props: &Props, tasks_max: u32) -> Result<Vec<Props>>;
+
+    /// Looks whether the destination could be written to, a line each; see [`Check`]. Called only
+    /// with settings that are valid, and only where a user asks.
+    fn check(&self, _asked: &Checking, _props: &Props) -> Vec<Check> {
+        Vec::new()
+    }
 
     /// Whether the destination keeps the positions, so that those of the group are a mirror.
     fn keeps_positions(&self, _props: &Props) -> bool {
@@ -144,6 +151,14 @@ impl Connector {
         match self {
             Connector::Sink(sink) => sink.notices(props),
             Connector::Source(source) => source.notices(props),
+        }
+    }
+
+    /// See [`SinkConnector::check`].
+    pub fn check(&self, asked: &Checking, props: &Props) -> Vec<Check> {
+        match self {
+            Connector::Sink(sink) => sink.check(asked, props),
+            Connector::Source(source) => source.check(asked, props),
         }
     }
 

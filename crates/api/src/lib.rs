@@ -3,6 +3,7 @@
 //! A connector author needs this crate, `data` and `config`, nothing else. It knows no Kafka client,
 //! no async runtime and no HTTP.
 
+mod check;
 mod connector;
 mod converter;
 mod error;
@@ -10,6 +11,7 @@ mod sink;
 mod source;
 mod transform;
 
+pub use check::{Check, Checking, Outcome};
 pub use connector::{
     Connector, ConnectorPlugin, ConverterPlugin, SinkConnector, StoredPositions, TaskContext,
     Tolerance,

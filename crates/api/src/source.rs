@@ -5,6 +5,7 @@
 //! that offset once everything before it is in Kafka. So a task never stores anything itself, and is
 //! asked only where it stood.
 
+use crate::check::{Check, Checking};
 use crate::error::Result;
 use config::{ConfigDef, ConfigError, Props};
 use data::Batch;
@@ -141,6 +142,12 @@ pub trait SourceConnector: Send + Sync {
 
     /// Things worth one log line.
     fn notices(&self, _props: &Props) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Looks whether the source could be read, a line each; see [`Check`]. Called only with settings
+    /// that are valid, and only where a user asks.
+    fn check(&self, _asked: &Checking, _props: &Props) -> Vec<Check> {
         Vec::new()
     }
 

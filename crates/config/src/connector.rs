@@ -206,6 +206,12 @@ pub struct SinkConnectorConfig {
     #[config(key = "config.unknown.keys", default = "warn", importance = low, order = 15,
         width = short, display = "Unknown Keys", since = "0.1")]
     pub unknown_keys: UnknownKeys,
+
+    /// Whether a validation of this configuration also looks outside: whether Kafka, the topics and
+    /// the connector's other side can be reached and used. It has no effect on a connector that runs.
+    #[config(key = "copycat.validate.connect", default = false, importance = low, order = 16,
+        width = short, display = "Validate Connections", since = "0.1")]
+    pub validate_connect: bool,
 }
 
 fn check_sink(config: &SinkConnectorConfig) -> Vec<ConfigError> {

@@ -4,6 +4,7 @@
 //! to make it. Nothing else knows connectors by name.
 
 mod clock;
+mod paths;
 mod registry;
 mod sql_connector;
 

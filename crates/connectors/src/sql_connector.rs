@@ -1,13 +1,19 @@
 //! What the connectors of SQL databases share: options in the user's dialect, checks, tasks.
 
-use api::{Error, Result, SinkConnector, SinkTask, StoredPositions, TaskContext, Tolerance};
+use api::{
+    Check, Checking, Error, Result, SinkConnector, SinkTask, StoredPositions, TaskContext,
+    Tolerance,
+};
 use config::{ConfigDef, ConfigError, Props};
 use data::TopicPartition;
 use sql::config::{DatabaseSettings, ExactlyOnce, SqlSinkConfig, TypeDialect};
 use sql::database::{Database, DbError, DbErrorKind, DbResult};
 use sql::foreign::{Dialect, Translated};
+use sql::look;
 use sql::settings::{DatabaseForm, SinkSettings};
 use sql::sink::SqlSink;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Which database an address is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,6 +237,32 @@ impl SinkConnector for SqlConnector {
                 vec![ConfigError::new(key, text)]
             }
         }
+    }
+
+    fn check(&self, asked: &Checking, props: &Props) -> Vec<Check> {
+        let context = TaskContext {
+            connector: asked.connector.clone(),
+            task: 0,
+            cluster_id: String::new(),
+            group_id: String::new(),
+            tolerance: if asked.tolerant { Tolerance::All } else { Tolerance::None },
+        };
+        let made = self.config(props);
+        let made = made.and_then(|(dialect, config)| self.make(&context, dialect, config));
+        let (mut database, settings) = match made {
+            Ok(made) => made,
+            Err(error) => return vec![Check::of_error("database", &error)],
+        };
+        let deadline = asked.deadline;
+        database.set_cancel(Arc::new(move || Instant::now() >= deadline));
+        let tables = look::tables_of(&settings, &asked.topics, asked.renamed);
+        let mut checks = database.look(&tables);
+        checks.extend(look::why_unknown(&settings, &asked.topics, asked.renamed));
+        let names = Self::read(props).1;
+        for check in &mut checks {
+            check.key = check.key.take().map(|key| names.user_key(&key));
+        }
+        checks
     }
 
     fn notices(&self, props: &Props) -> Vec<String> {

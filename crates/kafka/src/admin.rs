@@ -199,10 +199,33 @@ impl Admin {
 
     /// Creates topics; the outcome of each in the order asked. `ErrorKind::TopicExists` is one.
     pub fn create_topics(&self, topics: &[NewTopic], timeout: Duration) -> Result<Vec<Result<()>>> {
+        self.create(topics, timeout, false)
+    }
+
+    /// Whether these topics could be created; the outcome of each in the order asked. Nothing is
+    /// created.
+    pub fn try_create_topics(
+        &self,
+        topics: &[NewTopic],
+        timeout: Duration,
+    ) -> Result<Vec<Result<()>>> {
+        self.create(topics, timeout, true)
+    }
+
+    fn create(
+        &self,
+        topics: &[NewTopic],
+        timeout: Duration,
+        only_try: bool,
+    ) -> Result<Vec<Result<()>>> {
         let native: Vec<NativeTopic<'_>> = topics.iter().map(native_topic).collect();
         let what = "create topics";
-        let answer = self.with_admin(what, timeout, |admin, options| {
-            block_on(admin.create_topics(&native, options), timeout)
+        let answer = self.with_admin(what, timeout, |admin, _| {
+            let options = AdminOptions::new()
+                .request_timeout(Some(timeout))
+                .operation_timeout(Some(timeout))
+                .validate_only(only_try);
+            block_on(admin.create_topics(&native, &options), timeout)
         })?;
         let names = topics.iter().map(|t| t.name.as_str());
         Ok(names.map(|name| outcome(&answer, name, &format!("create topic '{name}'"))).collect())

@@ -1,7 +1,7 @@
 //! Definitions of keys and what configurations say about them, as JSON.
 
 use config::{ConfigKey, HIDDEN, Type};
-use runtime::{ConfigInfo, ConfigInfos};
+use runtime::{Check, ConfigInfo, ConfigInfos};
 use serde_json::{Map, Value, json};
 
 /// A key as user interfaces read it. `order` is what releases before 4.4 call `order_in_group`.
@@ -52,10 +52,22 @@ fn ours(infos: &ConfigInfos) -> Map<String, Value> {
         ("errors", list(&infos.refused)),
         ("hints", list(&infos.hints)),
         ("notices", infos.notices.iter().map(|notice| json!(notice)).collect()),
+        ("checks", infos.checks.iter().map(check).collect()),
         ("configs", own),
     ];
     let filled = members.into_iter().filter(|(_, list)| !list.is_empty());
     filled.map(|(name, list)| (name.to_owned(), Value::Array(list))).collect()
+}
+
+/// A look outside: `outcome` is ok, failed or skipped.
+fn check(check: &Check) -> Value {
+    json!({
+        "name": check.name,
+        "outcome": check.outcome.name(),
+        "what": check.what,
+        "hint": check.hint,
+        "key": check.key,
+    })
 }
 
 fn info(info: &ConfigInfo) -> Value {

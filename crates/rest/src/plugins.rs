@@ -7,7 +7,7 @@ use crate::request::Asked;
 use crate::server::App;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use runtime::UnknownPlugin;
+use runtime::{UnknownPlugin, VALIDATE_CONNECT};
 use serde_json::{Value, json};
 
 pub(crate) fn list(app: &App, asked: &Asked) -> Response {
@@ -42,8 +42,10 @@ pub(crate) async fn validate(app: &App, asked: &Asked, name: &str) -> Result<Res
         )));
     }
     let worker = app.herder.worker().clone();
-    // Secrets may lie in files.
-    let described = tokio::task::spawn_blocking(move || worker.describe_config(&given)).await;
+    let connect = asked.flag(VALIDATE_CONNECT, false);
+    // Secrets may lie in files, and what is outside takes its time.
+    let described =
+        tokio::task::spawn_blocking(move || worker.describe_connected(&given, connect)).await;
     let described = described.map_err(|error| RestError::internal(error.to_string()))?;
     let described = described.map_err(RestError::bad_request)?;
     Ok(Json(infos(&described)).into_response())

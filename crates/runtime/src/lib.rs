@@ -18,6 +18,7 @@ pub mod source;
 mod status;
 mod worker;
 
+pub use api::Check;
 pub use chain::{Chain, Condition, Step};
 pub use chain_config::ChainFindings;
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
@@ -30,5 +31,5 @@ pub use sink::{
 pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
 pub use worker::{
     Change, ConfigInfo, ConfigInfos, Direction, OffsetsChange, PluginInfo, PluginKind, SELF_ASSIGN,
-    TaskHandle, UnknownPlugin, Validated, Worker,
+    TaskHandle, UnknownPlugin, VALIDATE_CONNECT, Validated, Worker,
 };

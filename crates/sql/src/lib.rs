@@ -21,6 +21,7 @@ pub mod foreign;
 mod group;
 mod header;
 mod key;
+pub mod look;
 pub mod naming;
 mod outcome;
 mod path;

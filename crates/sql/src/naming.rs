@@ -53,6 +53,11 @@ impl NameFormat {
         self.pieces.iter().all(|p| matches!(p, Piece::Text(_) | Piece::Topic | Piece::TopicPart(_)))
     }
 
+    /// Whether it is one name whatever the topic.
+    pub fn is_fixed(&self) -> bool {
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Text(_)))
+    }
+
     /// Whether the name has a part from the value's `source`.
     pub(crate) fn asks_source(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {

@@ -9,7 +9,8 @@ mod letters;
 mod output;
 mod task;
 
-use api::{Connector, ConnectorPlugin, Error, Result, SinkConnector, SinkTask, TaskContext};
+use crate::paths::look_to_write;
+use api::{Check, Checking, Connector, ConnectorPlugin, Error, Result, SinkConnector, SinkTask, TaskContext};
 use config::{Config, ConfigDef, ConfigError, Props};
 use output::Output;
 use task::{FileTask, Settings};
@@ -50,6 +51,11 @@ impl SinkConnector for FileStreamSink {
 
     fn validate(&self, _props: &Props) -> Vec<ConfigError> {
         Vec::new()
+    }
+
+    fn check(&self, _asked: &Checking, props: &Props) -> Vec<Check> {
+        let file = props.get("file").filter(|file| !file.is_empty());
+        file.map(|file| look_to_write("file", file)).into_iter().collect()
     }
 
     fn notices(&self, _props: &Props) -> Vec<String> {

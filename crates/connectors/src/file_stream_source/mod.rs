@@ -9,8 +9,9 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+use crate::paths::look_to_read;
 use api::{
-    Connector, ConnectorPlugin, Error, ExactlyOnce, Result, SourceConnector, SourceMap, SourceTask,
+    Check, Checking, Connector, ConnectorPlugin, Error, ExactlyOnce, Result, SourceConnector, SourceMap, SourceTask,
     TaskContext,
 };
 use config::{Config, ConfigDef, Props};
@@ -56,6 +57,11 @@ fn file_of(props: &Props) -> Option<String> {
 impl SourceConnector for FileStreamSource {
     fn config_def(&self, _class: &str) -> ConfigDef {
         FileStreamSourceConfig::def()
+    }
+
+    fn check(&self, _asked: &Checking, props: &Props) -> Vec<Check> {
+        let file = props.get("file").filter(|file| !file.is_empty());
+        file.map(|file| look_to_read("file", file)).into_iter().collect()
     }
 
     fn exactly_once(&self, props: &Props) -> ExactlyOnce {

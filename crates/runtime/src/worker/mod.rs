@@ -7,6 +7,7 @@ mod converters;
 mod describe;
 mod listing;
 mod offsets;
+mod outside;
 mod start;
 mod start_source;
 mod task;
@@ -15,6 +16,7 @@ mod validate;
 pub use describe::{ConfigInfo, ConfigInfos};
 pub use listing::{PluginInfo, PluginKind, UnknownPlugin};
 pub use offsets::{Change, OffsetsChange};
+pub use outside::VALIDATE_CONNECT;
 pub use task::TaskHandle;
 pub use validate::Validated;
 

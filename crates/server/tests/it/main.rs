@@ -5,6 +5,7 @@
 mod bad_files;
 mod bad_records;
 mod chaos;
+mod checks;
 mod dead_letters;
 mod files;
 mod groups;

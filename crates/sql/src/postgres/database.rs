@@ -17,12 +17,13 @@ use super::settings::PgSettings;
 use super::value::ValueSettings;
 use super::wire::{PgError, Pipeline};
 use super::write::PlanState;
-use super::{advance, ddl, dead_letters, names, store};
+use super::{advance, ddl, dead_letters, look, names, store};
 use crate::config::{DatabaseSettings, Pooler};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind, DbResult, Position};
+use crate::look::TableLook;
 use crate::table::{NewColumn, NewTable, Table, TableName};
 use crate::write::{TableWrite, Transaction};
-use api::{DeadLetter, Seat, StartResolver};
+use api::{Check, DeadLetter, Seat, StartResolver};
 use data::{Batch, TopicPartition};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -190,6 +191,10 @@ impl Database for PostgresDatabase {
         self.sent.clear();
         self.settled.clear();
         self.failed = false;
+    }
+
+    fn look(&mut self, tables: &[TableLook]) -> Vec<Check> {
+        look::look(&self.settings, self.named, &self.cancel, tables)
     }
 
     fn claim(

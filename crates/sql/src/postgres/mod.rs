@@ -13,6 +13,7 @@ mod ddl;
 mod dead_letters;
 mod errors;
 mod explain;
+mod look;
 mod names;
 mod queue;
 mod session;

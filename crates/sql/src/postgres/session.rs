@@ -37,8 +37,20 @@ impl Session {
     pub(super) fn open(settings: &PgSettings, named: bool, cancel: &Cancel) -> DbResult<Session> {
         let stop = || cancel();
         let wait = Wait::at_most(CONNECT_MAX).or_cancelled(&stop);
-        let mut connection = Connection::connect(&settings.connect, wait)
+        let connection = Connection::connect(&settings.connect, wait)
             .map_err(|e| named_database(convert_connect(&e), settings))?;
+        Session::set_up(connection, settings, named, cancel)
+    }
+
+    /// Takes a new connection over and sets the time limits.
+    pub(super) fn set_up(
+        mut connection: Connection,
+        settings: &PgSettings,
+        named: bool,
+        cancel: &Cancel,
+    ) -> DbResult<Session> {
+        let stop = || cancel();
+        let wait = Wait::at_most(CONNECT_MAX).or_cancelled(&stop);
         let local = if named {
             let limit = wait.within(limit_of(settings.connect.connect_timeout));
             connection.configure(&settings.session, limit).map_err(|e| convert_connect(&e))?;
@@ -136,7 +148,7 @@ impl Session {
 }
 
 /// A database that does not exist is named with the statement that makes it.
-fn named_database(error: DbError, settings: &PgSettings) -> DbError {
+pub(super) fn named_database(error: DbError, settings: &PgSettings) -> DbError {
     let connect = &settings.connect;
     match connect.database.as_ref().or(connect.user.as_ref()) {
         Some(name) if error.sqlstate.as_deref() == Some("3D000") => {

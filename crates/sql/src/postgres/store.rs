@@ -115,7 +115,7 @@ fn check_privileges(session: &mut Session, table: &TableName) -> DbResult<Option
     Ok(Some(Lack { text, sqlstate: "42501".to_owned(), sql }))
 }
 
-fn grant(table: &TableName, role: &str) -> String {
+pub(super) fn grant(table: &TableName, role: &str) -> String {
     format!("GRANT SELECT, INSERT, UPDATE ON {} TO {}", names::table(table), names::ident(role))
 }
 

@@ -100,6 +100,17 @@ pub(super) fn open(location: &Location, waiting: &Arc<Waiting>) -> DbResult<Conn
     Ok(connection)
 }
 
+/// Opens a file that is there, to read its catalogue. It stays as it is.
+pub(super) fn open_to_read(path: &Path) -> DbResult<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = Connection::open_with_flags(path, flags);
+    let connection = connection.map_err(|e| classify(&e, Doing::Statement))?;
+    // The first look at the file: one that is no database is found here.
+    let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    looked.map_err(|e| classify(&e, Doing::Statement))?;
+    Ok(connection)
+}
+
 fn flags(mode: OpenMode) -> OpenFlags {
     // A connection is used by one thread at a time, so SQLite needs no mutex of its own.
     let common = OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -113,7 +124,7 @@ fn flags(mode: OpenMode) -> OpenFlags {
 }
 
 /// SQLite says "unable to open database file" whatever is wrong; this says what it is.
-fn look(path: &Path, mode: OpenMode) -> DbResult<()> {
+pub(super) fn look(path: &Path, mode: OpenMode) -> DbResult<()> {
     let shown = path.display();
     let refuse = |message: String, hint: &str| {
         Err(DbError::new(DbErrorKind::Config, message).sqlstate("58P01").hint(hint))

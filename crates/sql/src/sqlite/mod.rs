@@ -17,6 +17,7 @@ mod connection;
 mod ddl;
 mod error;
 mod letters;
+mod look;
 mod positions;
 mod semantic;
 mod statement;
@@ -29,9 +30,10 @@ mod value_tests;
 
 use crate::config::DatabaseSettings;
 use crate::database::{ClaimError, Database, DbError, DbErrorKind, DbResult, Position};
+use crate::look::TableLook;
 use crate::table::{NewColumn, NewTable, Table, TableName};
 use crate::write::Transaction;
-use api::{DeadLetter, Seat, StartResolver};
+use api::{Check, DeadLetter, Seat, StartResolver};
 use apply::Plans;
 use connection::{Waiting, begin, commit, roll_back, run};
 use data::TopicPartition;
@@ -140,6 +142,10 @@ impl Database for SqliteDatabase {
         self.connection = None;
         self.committed = 0;
         self.forget_tables();
+    }
+
+    fn look(&mut self, tables: &[TableLook]) -> Vec<Check> {
+        look::look(&self.location, tables)
     }
 
     fn claim(

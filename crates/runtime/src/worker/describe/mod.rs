@@ -11,7 +11,7 @@ mod enrich;
 pub(super) use enrich::{is_header_only, matches, no_such_version};
 
 use super::{Direction, Worker};
-use api::{Connector, ConnectorPlugin};
+use api::{Check, Connector, ConnectorPlugin};
 use config::connector::{ConnectorConfig, SinkConnectorConfig, sink_rules};
 use config::source::SourceConnectorConfig;
 use config::{Config, ConfigDef, ConfigError, ConfigKey, ConfigValue, Given, Props, Type, Value};
@@ -45,6 +45,8 @@ pub struct ConfigInfos {
     pub hints: Vec<ConfigError>,
     /// What is worth saying once.
     pub notices: Vec<String>,
+    /// What was found outside, where that was asked for.
+    pub checks: Vec<Check>,
 }
 
 impl ConfigInfos {
@@ -70,6 +72,16 @@ impl ConfigInfos {
              `/connector-plugins/{connectorType}/config/validate`",
         );
         Some(text)
+    }
+
+    /// Adds an error of a key, defined or not.
+    pub(super) fn add_error(&mut self, raw: &Props, key: &str, text: String, hint: Option<String>) {
+        self.hints.extend(hint.map(|hint| ConfigError::new(key, hint)));
+        self.error_count += 1;
+        match self.entry(key) {
+            Some(info) => info.value.errors.push(text),
+            None => self.configs.push(clients::undefined(raw, key, text)),
+        }
     }
 
     fn entry(&mut self, key: &str) -> Option<&mut ConfigInfo> {
@@ -232,12 +244,7 @@ impl Worker {
                 }
                 continue;
             }
-            infos.hints.extend(hint.map(|hint| ConfigError::new(&*error.key, hint)));
-            infos.error_count += 1;
-            match infos.entry(&error.key) {
-                Some(info) => info.value.errors.push(text),
-                None => infos.configs.push(clients::undefined(raw, &error.key, text)),
-            }
+            infos.add_error(raw, &error.key, text, hint);
         }
     }
 }
