@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// Each crate with the crates of ours that it may use outside its tests, lowest first.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("data", &[]),
     ("config-derive", &[]),
     ("config", &["data", "config-derive"]),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("connectors", &["data", "config", "api", "sql"]),
     ("kafka", &["data", "config"]),
     ("runtime", &["data", "config", "api", "kafka"]),
+    ("pipeline", &["data", "config", "api", "converters", "sql", "kafka", "runtime"]),
     ("herder", &["data", "config", "api", "kafka", "runtime"]),
     ("rest", &["data", "config", "api", "runtime", "herder"]),
     ("server", SERVER),
@@ -39,6 +40,7 @@ const SERVER: &[&str] = &[
     "connectors",
     "kafka",
     "runtime",
+    "pipeline",
     "herder",
     "rest",
 ];

@@ -97,6 +97,14 @@ impl Channel {
         }
     }
 
+    /// The next message of a server that owes none: its silence is no failure.
+    pub(super) fn receive_unasked(&mut self, wait: Wait<'_>) -> Result<Frame, PgError> {
+        let limit = std::mem::take(&mut self.socket_timeout);
+        let received = self.receive(wait);
+        self.socket_timeout = limit;
+        received
+    }
+
     /// The next message, waited for.
     pub(super) fn receive(&mut self, wait: Wait<'_>) -> Result<Frame, PgError> {
         let mut silence = Duration::ZERO;

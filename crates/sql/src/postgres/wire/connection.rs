@@ -27,7 +27,20 @@ pub struct Connection {
     inflight: VecDeque<Steps>,
     current: Option<ReplyBuilder>,
     broken: bool,
+    notifications: VecDeque<Notification>,
 }
+
+/// A word from another session, on a channel that this one listens to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// The channel's name.
+    pub channel: String,
+    /// What was said.
+    pub payload: String,
+}
+
+/// More notifications than these are not kept: the oldest go first.
+const NOTIFICATIONS_MAX: usize = 1000;
 
 /// What the server said about the session.
 #[derive(Debug)]
@@ -61,6 +74,18 @@ pub(super) fn log_notice(peer: &str, body: &[u8]) -> Result<(), PgError> {
     Ok(())
 }
 
+/// Keeps a notification.
+fn notified(kept: &mut VecDeque<Notification>, body: &[u8]) -> Result<(), PgError> {
+    let mut body = Body(body);
+    body.i32()?;
+    let (channel, payload) = (body.text()?, body.text()?);
+    if kept.len() >= NOTIFICATIONS_MAX {
+        kept.pop_front();
+    }
+    kept.push_back(Notification { channel, payload });
+    Ok(())
+}
+
 /// `server_version` as one number: 15.18 is 150018, 9.6.1 is 90601; 0 if it cannot be read.
 fn version_number(text: &str) -> u32 {
     let mut parts =
@@ -84,6 +109,7 @@ impl Connection {
             inflight: VecDeque::new(),
             current: None,
             broken: false,
+            notifications: VecDeque::new(),
         }
     }
 
@@ -157,13 +183,47 @@ impl Connection {
             match frame.tag {
                 b'N' => log_notice(&self.channel.peer, body)?,
                 b'S' => self.session.set(body)?,
-                b'A' => {}
+                b'A' => notified(&mut self.notifications, body)?,
                 tag => match builder.take(tag, body)? {
                     Event::More => {}
                     Event::Ready(status) => return Ok(status),
                     Event::UnwantedCopy => self.refuse_copy(wait)?,
                 },
             }
+        }
+    }
+
+    /// The oldest notification that was not fetched yet; waits for one if there is none.
+    ///
+    /// Needs `LISTEN` to have been run, and no pipeline under way. [`PgError::Timeout`] and
+    /// [`PgError::Cancelled`] leave the connection intact; every other error breaks it.
+    pub fn notification(&mut self, wait: Wait<'_>) -> Result<Notification, PgError> {
+        self.check_usable()?;
+        self.check_idle()?;
+        loop {
+            if let Some(notification) = self.notifications.pop_front() {
+                return Ok(notification);
+            }
+            if let Err(error) = self.take_unasked(wait) {
+                self.broken |= !matches!(error, PgError::Timeout(_) | PgError::Cancelled);
+                return Err(error);
+            }
+        }
+    }
+
+    /// One message that answers nothing.
+    fn take_unasked(&mut self, wait: Wait<'_>) -> Result<(), PgError> {
+        let frame = self.channel.receive_unasked(wait)?;
+        let body = self.channel.incoming.body(frame.body);
+        match frame.tag {
+            b'N' => log_notice(&self.channel.peer, body),
+            b'S' => self.session.set(body),
+            b'A' => notified(&mut self.notifications, body),
+            b'E' => Err(server_error(body)?.into()),
+            tag => Err(PgError::Protocol(format!(
+                "the server sent a message of type {:?} that answers nothing",
+                char::from(tag)
+            ))),
         }
     }
 

@@ -32,7 +32,7 @@ mod wait;
 
 pub use cancel::CancelToken;
 pub use config::{ConnectConfig, Host, Secret, SslMode, TargetServer};
-pub use connection::Connection;
+pub use connection::{Connection, Notification};
 pub use error::{Class, PgError, ServerError};
 pub use pipeline::{Format, Param, ParamWriter, Pipeline};
 pub use reply::{

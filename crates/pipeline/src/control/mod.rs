@@ -1,0 +1,28 @@
+//! What a worker reads from the schema `pipeline_kafka`, and what it writes there beside positions.
+//!
+//! Place in the data path: one connection a worker, beside those that write rows. [`Control`] opens it
+//! again after every failure, so that callers only have to try again.
+//!
+//! Invariant: nothing here moves a position, except that the starts of a new consumer are stored.
+
+mod connection;
+mod definitions;
+mod error;
+mod identity;
+mod read;
+mod report;
+mod start;
+
+pub use connection::{Change, Control, ControlOptions};
+pub use definitions::{
+    Cluster, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route, Settings,
+    Target, Unreadable,
+};
+pub use error::{Error, ErrorKind};
+pub(crate) use identity::SYSTEM_IDENTIFIER;
+pub use report::{BlockedRecord, Observed, State, Worker};
+pub use start::Start;
+
+/// The channel of all changes; the payload says of what: `consumers`, `clusters`, `replays`, `errors`
+/// or `outbox`.
+pub const CHANNEL: &str = "pipeline_kafka";

@@ -1,0 +1,3 @@
+//! The control schema against a real server.
+
+mod reports;
