@@ -19,4 +19,4 @@ mod wait;
 
 pub use ports::free_port;
 pub use random::{Rng, seed, soak, unique};
-pub use wait::{eventually, holds_for};
+pub use wait::{eventually, holds_for, progress};

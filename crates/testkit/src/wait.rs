@@ -1,6 +1,7 @@
 //! The only way to wait in a test: for a condition, with a deadline.
 
 use std::{
+    fmt::Debug,
     thread,
     time::{Duration, Instant},
 };
@@ -26,6 +27,38 @@ pub fn eventually<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> O
             return seen;
         }
         assert!(start.elapsed() < deadline, "{what}: not within {deadline:?}");
+        nap(pause);
+        pause = (pause * 2).min(LOOK_LAST);
+    }
+}
+
+/// Looks until `look` is `Ok` and returns that, however long it takes, as long as something moves: for
+/// work whose amount, unlike a single event, takes a slow machine long.
+///
+/// # Panics
+///
+/// When what `look` gives as `Err`, how far it has come, has been the same for `patience`; the message
+/// names `what` was waited for and where it stands.
+#[track_caller]
+pub fn progress<T, P: PartialEq + Debug>(
+    patience: Duration,
+    what: &str,
+    mut look: impl FnMut() -> Result<T, P>,
+) -> T {
+    let mut moved = Instant::now();
+    let mut last = None;
+    let mut pause = LOOK_FIRST;
+    loop {
+        let now = match look() {
+            Ok(seen) => return seen,
+            Err(now) => Some(now),
+        };
+        if now != last {
+            (moved, last) = (Instant::now(), now);
+        } else if let Some(last) = &last {
+            let still = moved.elapsed();
+            assert!(still < patience, "{what}: nothing has moved for {patience:?} at {last:?}");
+        }
         nap(pause);
         pause = (pause * 2).min(LOOK_LAST);
     }
@@ -89,6 +122,23 @@ mod tests {
         let message = missed.expect_err("nothing was ever seen");
         let message = message.downcast_ref::<String>().expect("a formatted message");
         assert_eq!(message, "the moon: not within 5ms");
+    }
+
+    #[test]
+    fn what_moves_is_waited_for_and_what_stands_still_is_told() {
+        let mut steps = 0;
+        let patience = Duration::from_millis(200);
+        let seen = progress(patience, "ten steps", || {
+            steps += 1;
+            if steps == 10 { Ok(steps) } else { Err(steps) }
+        });
+        assert_eq!(seen, 10);
+        let missed = std::panic::catch_unwind(|| {
+            progress(Duration::from_millis(5), "the moon", || Err::<(), _>("on its way"));
+        });
+        let message = missed.expect_err("it stood still");
+        let message = message.downcast_ref::<String>().expect("a formatted message");
+        assert_eq!(message, "the moon: nothing has moved for 5ms at \"on its way\"");
     }
 
     #[test]

@@ -5,10 +5,11 @@ use crate::harness::{ADVANCE, PATIENCE, Route, faults, random_moment};
 use serde_json::json;
 use std::collections::BTreeSet;
 use testkit::{
-    Rng, eventually,
+    Rng,
     kafka::{self, Record, produce, topic_name},
     postgres::{Database, Fault, Point, Proxy, Server, Stop},
     process::Worker,
+    progress,
 };
 
 const PARTITIONS: i32 = 3;
@@ -86,7 +87,7 @@ fn fault_everything_at_once() {
     }
     let produced = faults() * AT_ONCE * PARTITIONS.unsigned_abs() as u64;
     let good = produced - bad.len() as u64;
-    eventually(PATIENCE, "all is stored", || (route.stored() >= good).then_some(()));
+    route.wait_for_all(good);
     route.wait_for_no_lag();
     let tally = "SELECT count(*), count(DISTINCT (part, n)), count(*) FILTER (WHERE note <> 'short') \
                  FROM rows";
@@ -102,9 +103,10 @@ fn expect_reported(route: &Route, dead: &str, bad: &BTreeSet<(i32, u64)>) {
     let expected: Vec<Vec<Option<String>>> =
         bad.iter().map(|(part, n)| vec![Some(part.to_string()), Some(n.to_string())]).collect();
     assert_eq!(letters, expected, "each bad record is reported once");
-    eventually(PATIENCE, "all are forwarded", || {
+    progress(PATIENCE, "all are forwarded", || {
         let left = "SELECT count(*) FROM copycat_dead_letters WHERE forwarded_at IS NULL";
-        (route.database.value(left).as_deref() == Some("0")).then_some(())
+        let left = route.database.value(left);
+        if left.as_deref() == Some("0") { Ok(()) } else { Err(left) }
     });
     // To the topic at least once.
     let forwarded: BTreeSet<(i32, u64)> = kafka::read(&route.bootstrap, dead)

@@ -8,6 +8,7 @@ use testkit::{
     Rng, eventually,
     kafka::{self, Record, topic_name},
     process::{Worker, WorkerSetup},
+    progress,
 };
 
 /// A recorded case: records, what the file must hold, what the dead-letter topic must hold.
@@ -402,9 +403,9 @@ fn fault_kill9_file_sink() {
         worker.restart();
     }
     let group = format!("connect-{topic}");
-    eventually(PATIENCE, "everything is written and committed", || {
+    progress(PATIENCE, &format!("all {count} records are written and committed"), || {
         let offsets = kafka::group_offsets(&bootstrap, &group, &topic);
-        (offsets.values().sum::<i64>() == count as i64).then_some(())
+        if offsets.values().sum::<i64>() == count as i64 { Ok(()) } else { Err(offsets) }
     });
     assert_eq!(worker.terminate().code(), Some(0));
     let text = std::fs::read_to_string(&file).expect("a file");

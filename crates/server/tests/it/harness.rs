@@ -16,12 +16,13 @@ use testkit::{
     kafka::{self, Producer, Record},
     postgres::{Client, Database, database},
     process::{Worker, WorkerSetup},
-    soak,
+    progress, soak,
 };
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_copycat");
-/// What must happen at all happens within this, also on a busy machine.
+/// What must happen at all happens within this, also on a busy machine; where much has to happen,
+/// something of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 /// How long the broker keeps the seat of a worker that is silent.
 pub(crate) const SESSION_MS: u64 = 6_000;
@@ -111,11 +112,20 @@ impl Route {
         eventually(PATIENCE, "more rows", || Some(self.stored()).filter(|&now| now > before))
     }
 
+    /// Waits until so many rows are stored.
+    #[track_caller]
+    pub(crate) fn wait_for_all(&self, rows: u64) {
+        progress(PATIENCE, &format!("{rows} rows are stored"), || {
+            let stored = self.stored();
+            if stored >= rows { Ok(()) } else { Err(stored) }
+        });
+    }
+
     /// Waits until everything is stored, then until the group's offsets say so, and compares.
     #[track_caller]
     pub(crate) fn expect_exactly(&self, produced: &BTreeMap<i32, u64>) {
         let total: u64 = produced.values().sum();
-        eventually(PATIENCE, "all rows are stored", || (self.stored() >= total).then_some(()));
+        self.wait_for_all(total);
         self.wait_for_no_lag();
         let tally = self.database.query(
             "SELECT part, count(*), count(DISTINCT n), min(n), max(n) FROM rows \
@@ -138,10 +148,11 @@ impl Route {
     pub(crate) fn wait_for_no_lag(&self) {
         let ends = kafka::end_offsets(&self.bootstrap, &self.topic);
         let group = self.group();
-        eventually(PATIENCE, "the lag is 0", || {
+        progress(PATIENCE, "the lag is 0", || {
             let offsets = kafka::group_offsets(&self.bootstrap, &group, &self.topic);
             let at_end = |(part, end): (&i32, &i64)| *end == 0 || offsets.get(part) == Some(end);
-            ends.iter().all(at_end).then_some(())
+            let told = format!("{offsets:?} of {ends:?}");
+            if ends.iter().all(at_end) { Ok(()) } else { Err(told) }
         });
     }
 

@@ -19,6 +19,7 @@ use testkit::{
     Rng, eventually, holds_for,
     kafka::{self, Broker, topic_name},
     process::{Worker, WorkerSetup},
+    progress,
 };
 
 /// A file, the topic its lines go to, and a folder for the worker's offsets.
@@ -92,8 +93,9 @@ impl Route {
     /// Waits until the last of `count` lines is in the topic.
     #[track_caller]
     pub(crate) fn wait_for_last(&self, count: u64) {
-        eventually(PATIENCE, "the last line", || {
-            (self.end() as u64 >= count && self.read().contains(&(count - 1))).then_some(())
+        progress(PATIENCE, &format!("the last of {count} lines"), || {
+            let end = self.end() as u64;
+            if end >= count && self.read().contains(&(count - 1)) { Ok(()) } else { Err(end) }
         });
     }
 }

@@ -266,7 +266,14 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            say(&format!("the worker's log:\n{}", tail(&self.log)));
+            // One that does not run any more, or stands still, has no status.
+            let path = "/connectors?expand=status";
+            let status = match self.runs().then(|| request(&self.address, "GET", path, None)) {
+                Some(Ok(answer)) => answer.body,
+                Some(Err(error)) => error.to_string(),
+                None => "it does not run".to_owned(),
+            };
+            say(&format!("the worker's status: {status}\nits log:\n{}", tail(&self.log)));
         }
     }
 }
