@@ -17,7 +17,16 @@ pub(crate) const VERSIONS: [(i32, &[&str]); 1] = [(
 )];
 
 /// Functions and views, each `CREATE OR REPLACE`.
-pub(crate) const CODE: &[&str] = &[include_str!("../sql/code/worker.sql")];
+pub(crate) const CODE: &[&str] = &[
+    include_str!("../sql/code/worker.sql"),
+    include_str!("../sql/code/checks.sql"),
+    include_str!("../sql/code/definition.sql"),
+    include_str!("../sql/code/clusters.sql"),
+    include_str!("../sql/code/consumers.sql"),
+    include_str!("../sql/code/positions.sql"),
+    include_str!("../sql/code/produce.sql"),
+    include_str!("../sql/code/views.sql"),
+];
 
 /// Everything that an installation into an empty database runs, in one transaction.
 pub fn install_sql() -> String {
