@@ -196,13 +196,18 @@ pub struct WorkerConfig {
     #[config(key = "metric.reporters", default = "org.apache.kafka.common.metrics.JmxReporter")]
     pub metric_reporters: Vec<String>,
 
-    /// Samples kept for windowed metrics. Accepted for compatibility, without effect.
+    /// Windows over which `/metrics` gives rates, means and extremes; at most 60.
     #[config(key = "metrics.num.samples", default = 2, at_least(1))]
     pub metrics_num_samples: u32,
 
-    /// Window of a sample, in milliseconds. Accepted for compatibility, without effect.
+    /// Length of such a window, in milliseconds.
     #[config(key = "metrics.sample.window.ms", default = 30000)]
     pub metrics_sample_window_ms: u64,
+
+    /// Bytes of records that may wait in the queues of all tasks together, those being delivered
+    /// included. Beyond it a task fetches 64 KiB at a time, and only when it has nothing else to do.
+    #[config(key = "copycat.queue.bytes.max", default = 134217728, at_least(1048576), importance = medium)]
+    pub queue_bytes_max: u64,
 
     /// How much is measured: INFO or DEBUG. Accepted for compatibility, without effect.
     #[config(key = "metrics.recording.level", default = "INFO")]

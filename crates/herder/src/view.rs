@@ -33,6 +33,27 @@ pub struct ConnectorView {
 }
 
 impl ConnectorView {
+    /// Connect's word for its state.
+    pub fn state(&self) -> &'static str {
+        match (&self.failure, self.target) {
+            (Some(_), _) => "FAILED",
+            (None, Target::Started) => "RUNNING",
+            (None, Target::Paused) => "PAUSED",
+            (None, Target::Stopped) => "STOPPED",
+        }
+    }
+
+    /// Connect's word for the state of one of its tasks.
+    pub fn task_state(&self, task: &TaskView) -> &'static str {
+        let state = task.status.metrics().state();
+        let at_rest = matches!(state, State::Unassigned | State::Destroyed);
+        match self.target {
+            _ if task.restarting => "RESTARTING",
+            Target::Paused if at_rest => "PAUSED",
+            _ => state.name(),
+        }
+    }
+
     /// Whether it is FAILED itself, whatever its tasks are.
     pub fn is_failed(&self) -> bool {
         self.failure.is_some()

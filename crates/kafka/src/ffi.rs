@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
@@ -19,7 +19,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka_sys as sys;
 
 use crate::admin::{AdminCall, Item};
-use crate::lists::Entry;
+use crate::lists::{Entry, c_string};
+use crate::wake::millis;
 
 /// A reference to a librdkafka queue; dropping the reference to a queue of our own discards it.
 pub(crate) struct Queue(NonNull<sys::rd_kafka_queue_t>);
@@ -224,10 +225,18 @@ pub(crate) fn route(client: &NativeClient, tp: &TopicPartition, to: Option<&Queu
     }
 }
 
+/// The offset behind a partition's last record, as far as the client knows from its last fetch.
+pub(crate) fn known_end(client: &NativeClient, tp: &TopicPartition) -> Option<i64> {
+    let (topic, mut low, mut high) = (c_string(&tp.topic), -1, -1);
+    let (rk, name, partition) = (client.ptr(), topic.as_ptr(), tp.partition);
+    // SAFETY: the client and the name are alive, the numbers are written before the call returns.
+    unsafe { sys::rd_kafka_get_watermark_offsets(rk, name, partition, &mut low, &mut high) };
+    (high >= 0).then_some(high)
+}
+
 /// Waits until `fd` is readable or `timeout` has passed.
 pub(crate) fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) {
-    // Rounded up, so that a wait of less than a millisecond does not spin.
-    let millis = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32;
+    let millis = millis(timeout);
     let mut entry = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one valid entry; an interrupted wait returns early, which callers allow for.
     unsafe { libc::poll(&mut entry, 1, millis) };
@@ -321,10 +330,6 @@ pub(crate) fn destroy_after_fatal_error<C: ConsumerContext>(client: BaseConsumer
     // SAFETY: the client is owned and forgotten, so nobody uses or destroys it again.
     unsafe { sys::rd_kafka_destroy_flags(native, sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) };
     std::mem::forget(client);
-}
-
-fn millis(timeout: Duration) -> i32 {
-    timeout.as_millis().min(i32::MAX as u128) as i32
 }
 
 /// Sends an admin request for one group and destroys the objects made for it.
@@ -490,9 +495,4 @@ unsafe fn read_error(error: *const sys::rd_kafka_error_t) -> Item {
         let text = text(sys::rd_kafka_error_string(error)).into_owned();
         Item { code, text, ..Item::default() }
     }
-}
-
-/// A C string; one with an inner NUL, which no topic or group has, becomes empty.
-fn c_string(text: &str) -> CString {
-    CString::new(text).unwrap_or_default()
 }

@@ -1,9 +1,16 @@
 //! Topic-partition lists as librdkafka takes them.
 
+use std::ffi::CString;
+
 use data::TopicPartition;
 use rdkafka::{Offset, TopicPartitionList};
 
 use crate::error::{Error, ErrorKind, Result};
+
+/// A C string; one with an inner NUL, which no topic or group has, becomes empty.
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
+}
 
 /// Where a group stands in one partition, with the committer's note.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,11 @@ pub(crate) fn deadline(after: Duration) -> Instant {
     Instant::now() + after.min(Duration::from_secs(24 * 60 * 60))
 }
 
+/// A wait in milliseconds; rounded up, so that one of less than a millisecond does not spin.
+pub(crate) fn millis(wait: Duration) -> i32 {
+    wait.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32
+}
+
 /// The waiting side.
 pub(crate) struct Wake {
     read: UnixStream,

@@ -9,6 +9,7 @@ mod connectors;
 mod definitions;
 mod errors;
 mod loggers;
+mod metrics;
 mod offsets;
 mod plugins;
 mod request;

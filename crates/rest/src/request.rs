@@ -53,6 +53,12 @@ impl Asked {
         self.headers.get(HOST)?.to_str().ok()
     }
 
+    /// What kinds of answers the client takes; empty if it does not say.
+    pub(crate) fn accept(&self) -> String {
+        let ranges = self.headers.get_all(ACCEPT).iter();
+        ranges.filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(",")
+    }
+
     /// # Errors
     /// The client sends something else than JSON, or takes none.
     pub(crate) fn negotiate(&self) -> Result<(), RestError> {

@@ -3,7 +3,7 @@
 use crate::errors::RestError;
 use crate::request::Asked;
 use crate::resource::Resource;
-use crate::{connectors, loggers, offsets, plugins, root, tasks};
+use crate::{connectors, loggers, metrics, offsets, plugins, root, tasks};
 use axum::Router;
 use axum::http::header::{ALLOW, HeaderValue};
 use axum::http::{Method, StatusCode};
@@ -91,6 +91,9 @@ async fn answer(app: App, request: axum::extract::Request) -> Response {
 }
 
 async fn dispatch(app: &App, asked: &Asked) -> Result<Response, RestError> {
+    if asked.path == ["metrics"] {
+        return metrics::answer(app, asked).await;
+    }
     let Some(resource) = Resource::find(&asked.path) else {
         return Err(RestError::of_status(StatusCode::NOT_FOUND));
     };

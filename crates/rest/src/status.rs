@@ -21,13 +21,8 @@ pub(crate) fn body(
     worker_id: &str,
     restarting: Option<&Selection>,
 ) -> Value {
-    let state = match (&view.failure, view.target) {
-        _ if restarting.is_some_and(|selection| selection.connector) => "RESTARTING",
-        (Some(_), _) => "FAILED",
-        (None, Target::Started) => "RUNNING",
-        (None, Target::Paused) => "PAUSED",
-        (None, Target::Stopped) => "STOPPED",
-    };
+    let restarts = restarting.is_some_and(|selection| selection.connector);
+    let state = if restarts { "RESTARTING" } else { view.state() };
     let version = view.version.filter(|_| view.failure.is_none());
     let mut connector = json!({ "state": state, "worker_id": worker_id, "version": version });
     if let (Some(trace), Some(connector)) = (&view.failure, connector.as_object_mut()) {

@@ -81,14 +81,19 @@ impl Chain {
     /// Decodes a fetched batch and runs the transforms over it.
     pub fn run(&mut self, raw: RawBatch) -> Batch {
         let mut batch = self.decode(raw);
+        self.transform(&mut batch);
+        batch
+    }
+
+    /// Runs the transforms alone.
+    pub(crate) fn transform(&mut self, batch: &mut Batch) {
         for step in &mut self.steps {
             if batch.alive.count() == 0 {
                 break;
             }
-            step.apply(&mut batch);
+            step.apply(batch);
         }
-        explain_all(&mut batch, self.content_shown);
-        batch
+        explain_all(batch, self.content_shown);
     }
 
     /// Runs the converters alone.

@@ -12,6 +12,7 @@
 mod chain;
 mod chain_config;
 mod errors;
+pub mod metrics;
 mod plugins;
 mod sink;
 pub mod source;
@@ -22,11 +23,11 @@ pub use api::Check;
 pub use chain::{Chain, Condition, Step};
 pub use chain_config::ChainFindings;
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
+pub use metrics::Budget;
 pub use plugins::Plugins;
 pub use sink::{
-    Budget, Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, Mirror,
-    SinkTaskHandle, SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error,
-    spawn_sink_task,
+    Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, Mirror, SinkTaskHandle,
+    SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error, spawn_sink_task,
 };
 pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
 pub use worker::{

@@ -1,6 +1,7 @@
 //! What a task says of itself: Connect's states, and in our own member why and when next.
 
-use api::Error;
+use crate::metrics::TaskMetrics;
+use api::{Error, ErrorKind};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -15,6 +16,9 @@ pub enum State {
 }
 
 impl State {
+    pub(crate) const ALL: [State; 4] =
+        [State::Unassigned, State::Running, State::Failed, State::Destroyed];
+
     pub fn name(self) -> &'static str {
         match self {
             State::Unassigned => "UNASSIGNED",
@@ -101,6 +105,7 @@ pub struct StatusCell {
     status: Arc<Mutex<TaskStatus>>,
     topics: Arc<ActiveTopics>,
     changed: Option<Arc<dyn Fn() + Send + Sync>>,
+    metrics: Arc<TaskMetrics>,
 }
 
 impl StatusCell {
@@ -110,17 +115,26 @@ impl StatusCell {
     }
 
     /// The status of a task of the connector that has these topics.
-    pub fn of(topics: Arc<ActiveTopics>) -> Self {
-        StatusCell { topics, ..StatusCell::default() }
+    pub(crate) fn of(topics: Arc<ActiveTopics>, metrics: TaskMetrics) -> Self {
+        StatusCell { topics, metrics: Arc::new(metrics), ..StatusCell::default() }
     }
 
     pub fn get(&self) -> TaskStatus {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let status = self.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        TaskStatus { counters: self.metrics.counters(), ..status }
+    }
+
+    /// What the task counts.
+    pub fn metrics(&self) -> &Arc<TaskMetrics> {
+        &self.metrics
     }
 
     /// The task has come to its end for this reason: FAILED, and said in the log.
     pub(crate) fn fail(&self, error: &Error) {
         let report = error.report();
+        if error.kind == ErrorKind::Data {
+            self.metrics.record_failed(1);
+        }
         tracing::error!("task failed: {report}");
         self.update(|status| {
             status.state = State::Failed;
@@ -129,27 +143,22 @@ impl StatusCell {
         });
     }
 
-    /// Changes the status; watchers hear of it unless only counters changed.
+    /// Changes the status; watchers hear of it.
     pub(crate) fn update(&self, change: impl FnOnce(&mut TaskStatus)) {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = TaskStatus { counters: Counters::default(), ..status.clone() };
+        let before = status.clone();
         change(&mut status);
         status.has_run |= status.state == State::Running;
-        let after = TaskStatus { counters: Counters::default(), ..status.clone() };
+        let changed = before != *status;
+        self.metrics.status(status.state, status.retrying.is_some());
         drop(status);
-        if before != after
-            && let Some(changed) = &self.changed
-        {
-            changed();
+        if changed && let Some(tell) = &self.changed {
+            tell();
         }
     }
 
     /// Notes a topic that was read or written; once a batch.
     pub(crate) fn touch(&self, topic: &str) {
         self.topics.touch(topic);
-    }
-
-    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
-        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner).counters);
     }
 }

@@ -177,7 +177,7 @@ impl Driver {
 
     fn start_task(&mut self, key: TaskKey, config: Props) {
         let topics = self.topics.entry(key.0.clone()).or_default().clone();
-        let status = StatusCell::of(topics);
+        let status = self.worker.new_status(topics);
         let task = Task { status: status.clone(), handle: None, stop: None };
         self.tasks.insert(key.clone(), task);
         self.elsewhere("start-task", move |worker| {

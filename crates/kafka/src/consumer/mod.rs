@@ -28,7 +28,7 @@ pub use collect::PollLimits;
 pub use handle::{ClientHandle, GroupMetadata, Watermarks};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ffi::{MessageBuffer, Queue};
+use crate::ffi::{self, MessageBuffer, Queue};
 use crate::lists::{self, Position};
 use crate::options::{self, ClientSettings};
 use crate::report::Reporter;
@@ -123,6 +123,7 @@ pub struct SinkConsumer {
     main_queue_records: u64,
     fatal_told: bool,
     renewed: Instant,
+    waited: Duration,
 }
 
 fn fatal_error(client: &BaseConsumer<SinkContext>) -> Option<Error> {
@@ -169,6 +170,7 @@ impl SinkConsumer {
             main_queue_records: 0,
             fatal_told: false,
             renewed: Instant::now(),
+            waited: Duration::ZERO,
         })
     }
 
@@ -240,7 +242,9 @@ impl SinkConsumer {
             }
             // Asked only now: what was served above may have changed the assignment.
             let renewing = self.client()?.context().is_renewing();
+            let waiting = Instant::now();
             self.wake.wait(if renewing { left.min(RENEW) } else { left });
+            self.waited += waiting.elapsed();
         }
     }
 
@@ -328,6 +332,17 @@ impl SinkConsumer {
                 return;
             }
         }
+    }
+
+    /// How long `poll` has waited for something to come since the last call of this.
+    pub fn take_waited(&mut self) -> Duration {
+        std::mem::take(&mut self.waited)
+    }
+
+    /// The offset behind the last record of a partition, as far as the last fetch told it; asks no
+    /// broker.
+    pub fn known_end(&self, tp: &TopicPartition) -> Option<i64> {
+        ffi::known_end(self.client.as_ref()?.client().native_client(), tp)
     }
 
     /// Offset of the next record of each seated partition.

@@ -8,10 +8,12 @@
 //! those behind it. Waits end when the task is told to stop.
 
 use crate::errors::ErrorLog;
+use crate::metrics::TaskMetrics;
 use crate::sink::DeadLetterSettings;
 use crate::sink::{StopSignal, kafka_error};
 use api::{DeadLetter, Error, SinkTask};
 use kafka::{Admin, ErrorKind, NewTopic, Producer, ProducerRecord};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Letters read and forwarded at once.
@@ -32,6 +34,7 @@ pub(crate) struct DeadLetterTopic {
     task: String,
     producer: Option<Producer>,
     stop: StopSignal,
+    metrics: Arc<TaskMetrics>,
 }
 
 impl DeadLetterTopic {
@@ -40,9 +43,10 @@ impl DeadLetterTopic {
         admin: kafka::ClientSettings,
         log: &ErrorLog,
         stop: StopSignal,
+        metrics: Arc<TaskMetrics>,
     ) -> Self {
         let (connector, task) = (log.connector.clone(), log.task.to_string());
-        DeadLetterTopic { settings, admin, connector, task, producer: None, stop }
+        DeadLetterTopic { settings, admin, connector, task, producer: None, stop, metrics }
     }
 
     /// Forwards up to [`LETTERS_MAX`] letters. True: there may be more.
@@ -109,6 +113,16 @@ impl DeadLetterTopic {
     /// Sends letters and waits for the outcomes; gives back those that were too large, alone or for
     /// the batch they were in.
     fn send<'a>(
+        &self,
+        producer: &Producer,
+        letters: &[&'a DeadLetter],
+    ) -> Result<Vec<&'a DeadLetter>, Error> {
+        let sent = self.try_send(producer, letters);
+        self.metrics.letters(letters.len() as u64, sent.is_err());
+        sent
+    }
+
+    fn try_send<'a>(
         &self,
         producer: &Producer,
         letters: &[&'a DeadLetter],

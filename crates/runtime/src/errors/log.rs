@@ -28,12 +28,15 @@ impl ErrorLog {
         }
     }
 
-    pub(crate) fn rejects(&self, raw: &RawBatch, rejects: &[Reject]) {
+    /// Gives the number of records that got a line of their own.
+    pub(crate) fn rejects(&self, raw: &RawBatch, rejects: &[Reject]) -> u64 {
         if self.each_record {
             for reject in rejects {
                 tracing::error!("{}", self.line(raw, reject));
             }
-        } else if let Some(first) = rejects.first() {
+            return rejects.len() as u64;
+        }
+        if let Some(first) = rejects.first() {
             let offset = raw.records().get(first.row as usize).map_or(-1, |r| r.offset);
             tracing::warn!(
                 partition = %raw.tp(),
@@ -42,6 +45,7 @@ impl ErrorLog {
                 self.message(first)
             );
         }
+        0
     }
 
     /// A record of a source that could not be sent.

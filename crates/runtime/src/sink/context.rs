@@ -53,7 +53,7 @@ impl SinkContext for Context {
     }
 
     fn stored(&mut self, rows: u64) {
-        self.shared.status.count(|c| c.records_stored += rows);
+        self.shared.metrics().stored(rows);
     }
 
     fn tolerate(&self, records: u64, failed: u64, reason: &str) -> Result<(), Error> {
@@ -73,13 +73,13 @@ impl SinkContext for Context {
 
     fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {
         self.reported |= !rejects.is_empty();
-        self.shared.status.count(|c| c.records_reported += rejects.len() as u64);
-        self.log.rejects(&batch.raw, rejects);
+        self.shared.metrics().reported(rejects.len() as u64);
+        self.shared.metrics().logged(self.log.rejects(&batch.raw, rejects));
     }
 
     fn ignored(&mut self, what: &str, count: u64) {
         const NAMES_MAX: usize = 1_000;
-        self.shared.status.count(|c| c.values_ignored += count);
+        self.shared.metrics().ignored(count);
         if self.ignored.len() < NAMES_MAX && self.ignored.insert(what.to_owned()) {
             tracing::info!("ignored: {what} (said once)");
         }

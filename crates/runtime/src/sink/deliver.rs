@@ -12,9 +12,10 @@ use super::start::{Resolver, Starts};
 use crate::chain::Chain;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
 use crate::errors::{Backoff, jitter};
+use crate::metrics::{Phase, Watch};
 use crate::status::Retrying;
 use api::{Error, ErrorKind, SinkTask};
-use data::{RawBatch, TopicPartition};
+use data::{Batch, RawBatch, TopicPartition};
 use kafka::ClientHandle;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -157,7 +158,7 @@ impl Deliver {
 
     fn close(&mut self, partitions: &[TopicPartition], lost: bool) {
         if !lost && self.state.unsettled && self.state.retry_at.is_none() {
-            let result = self.task.flush(&mut self.context);
+            let result = self.flush();
             self.state.unsettled = result.is_err();
             if let Err(error) = self.judge(result) {
                 self.context.fail(error);
@@ -175,7 +176,7 @@ impl Deliver {
     fn catch_up(&mut self) -> Result<(), Error> {
         self.context.check()?;
         if self.state.unsettled {
-            self.task.flush(&mut self.context)?;
+            self.flush()?;
             self.state.unsettled = false;
         }
         self.open()?;
@@ -192,15 +193,11 @@ impl Deliver {
         if wanted.is_empty() {
             return Ok(());
         }
-        let read: usize = wanted.iter().map(RawBatch::len).sum();
-        self.shared.status.count(|c| c.records_read += read as u64);
-        for batch in wanted.iter().filter(|batch| !batch.is_empty()) {
-            self.shared.status.touch(&batch.tp().topic);
-        }
-        let decoded = wanted.into_iter().map(|raw| self.chain.run(raw)).collect();
+        self.note_read(&wanted);
+        let decoded = self.decode(wanted);
         self.shared.set_value_prefix(self.chain.value.value_prefix());
         self.state.unsettled = true;
-        self.task.put(decoded, &mut self.context)?;
+        self.put(decoded)?;
         self.state.outbox |= self.context.take_reported();
         if !self.task.keeps_letters() {
             // They are in memory alone, and so are not left to pile up until there is a pause.
@@ -210,6 +207,51 @@ impl Deliver {
         }
         self.settled();
         Ok(())
+    }
+
+    fn note_read(&self, batches: &[RawBatch]) {
+        let read: usize = batches.iter().map(RawBatch::len).sum();
+        let bytes: usize = batches.iter().map(RawBatch::bytes).sum();
+        self.shared.metrics().read(read as u64, bytes as u64);
+        let mut progress = self.shared.progress();
+        for batch in batches {
+            progress.delivered(batch.tp(), batch.next_offset());
+        }
+        drop(progress);
+        for batch in batches.iter().filter(|batch| !batch.is_empty()) {
+            self.shared.status.touch(&batch.tp().topic);
+        }
+    }
+
+    fn decode(&mut self, raw: Vec<RawBatch>) -> Vec<Batch> {
+        let mut watch = Watch::start(self.shared.metrics());
+        let mut batches: Vec<Batch> = raw.into_iter().map(|raw| self.chain.decode(raw)).collect();
+        watch.end(Phase::Decode);
+        batches.iter_mut().for_each(|batch| self.chain.transform(batch));
+        watch.end(Phase::Transform);
+        batches
+    }
+
+    fn put(&mut self, batches: Vec<Batch>) -> Result<(), Error> {
+        let records: usize = batches.iter().map(|batch| batch.alive.count()).sum();
+        let metrics = self.shared.metrics();
+        let mut watch = Watch::start(metrics);
+        let result = self.task.put(batches, &mut self.context);
+        let micros = watch.end(Phase::Write);
+        if records > 0 {
+            metrics.put(records as u64, micros);
+        }
+        metrics.active(self.shared.progress().active());
+        result
+    }
+
+    /// Makes everything durable that the task has accepted.
+    fn flush(&mut self) -> Result<(), Error> {
+        let mut watch = Watch::start(self.shared.metrics());
+        let result = self.task.flush(&mut self.context);
+        watch.end(Phase::Commit);
+        self.shared.metrics().active(self.shared.progress().active());
+        result
     }
 
     fn open(&mut self) -> Result<(), Error> {
@@ -241,7 +283,7 @@ impl Deliver {
         };
         self.state.outbox = topic.forward(self.task.as_mut())?;
         if !self.task.keeps_letters() {
-            self.task.flush(&mut self.context)?;
+            self.flush()?;
         }
         Ok(())
     }
@@ -268,6 +310,7 @@ impl Deliver {
         if attempts == 1 || attempts.is_power_of_two() {
             tracing::warn!(attempts, next_in_ms = wait.as_millis() as u64, "retrying: {reason}");
         }
+        self.shared.metrics().retried();
         let sqlstate = error.sqlstate.clone();
         let next_attempt = SystemTime::now() + wait;
         self.shared.status.update(|status| {
@@ -315,7 +358,7 @@ impl Deliver {
     /// One last attempt to make durable what was accepted; what cannot be is read again later.
     fn stop(mut self) -> Result<(), Error> {
         if self.state.unsettled
-            && let Err(error) = self.task.flush(&mut self.context)
+            && let Err(error) = self.flush()
         {
             tracing::warn!("stopped before everything was written: {}", error.report());
         }

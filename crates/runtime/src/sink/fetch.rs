@@ -8,11 +8,13 @@ use super::settings::SinkTaskSettings;
 use super::shared::{Command, Shared};
 use super::start::{GroupStarts, kafka_error};
 use super::stop::{StopMode, StopSignal};
+use crate::metrics::Phase;
 use crate::status::Retrying;
 use api::Error;
 use data::{RawBatch, TopicPartition};
 use kafka::settings::Reset;
 use kafka::{CommitOutcome, ErrorKind as K, PollLimits, Polled, SinkConsumer, Trouble};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -20,6 +22,8 @@ use std::time::{Duration, Instant, SystemTime};
 const POLL_WAIT: Duration = Duration::from_millis(100);
 const ROOM_WAIT: Duration = Duration::from_millis(20);
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the metrics hear where the partitions stand.
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// A client that is fenced twice within this has a rival; one that is fenced once met itself.
 const FENCED_AGAIN: Duration = Duration::from_secs(60);
 
@@ -33,6 +37,9 @@ pub(crate) struct Fetch {
     starts: GroupStarts,
     limits: PollLimits,
     next_commit: Instant,
+    /// When the commits were sent whose outcome has not come.
+    committing: VecDeque<Instant>,
+    next_report: Instant,
     next_topics: Instant,
     subscribed: Vec<String>,
     troubled: bool,
@@ -64,6 +71,8 @@ impl Fetch {
         let now = Instant::now();
         Ok(Fetch {
             next_commit: now + settings.commit_interval,
+            committing: VecDeque::new(),
+            next_report: now,
             next_topics: now,
             settings,
             shared,
@@ -115,20 +124,44 @@ impl Fetch {
                 self.take_seats()?;
             }
             self.mirror_positions();
-            let full = !self.shared.mailbox.has_room();
-            let polled = if full {
-                let events_only = PollLimits { rows_max: 0, bytes_max: 0 };
-                self.consumer.poll(Duration::ZERO, events_only)
-            } else {
-                self.consumer.share_prefix(self.shared.value_prefix());
-                self.consumer.poll(POLL_WAIT, self.limits)
-            };
-            self.take(polled.map_err(kafka_error)?)?;
-            if full {
+            self.report();
+            let room = self.shared.mailbox.room();
+            let polled = self.poll(room).map_err(kafka_error)?;
+            self.take(polled)?;
+            if room.is_none() {
                 self.shared.mailbox.wait_for_room(ROOM_WAIT);
             }
         }
         Ok(())
+    }
+
+    /// Polls for at most so many bytes; without room for events alone.
+    fn poll(&mut self, room: Option<usize>) -> kafka::Result<Polled> {
+        let started = Instant::now();
+        let polled = match room {
+            None => {
+                let events_only = PollLimits { rows_max: 0, bytes_max: 0 };
+                self.consumer.poll(Duration::ZERO, events_only)
+            }
+            Some(bytes) => {
+                self.consumer.share_prefix(self.shared.value_prefix());
+                let bytes_max = self.limits.bytes_max.min(bytes);
+                self.consumer.poll(POLL_WAIT, PollLimits { bytes_max, ..self.limits })
+            }
+        };
+        let busy = started.elapsed().saturating_sub(self.consumer.take_waited());
+        self.shared.metrics().spent(Phase::Fetch, busy);
+        polled
+    }
+
+    /// Tells where the partitions stand, now and then.
+    fn report(&mut self) {
+        let now = Instant::now();
+        if now >= self.next_report {
+            self.next_report = now + REPORT_INTERVAL;
+            let lags = self.shared.progress().report(|tp| self.consumer.known_end(tp));
+            self.shared.metrics().report(lags);
+        }
     }
 
     fn take(&mut self, polled: Polled) -> Result<(), Error> {
@@ -137,13 +170,21 @@ impl Fetch {
             self.last_trouble = None;
             self.shared.status.update(|status| status.retrying = None);
         }
+        let (mut rows, mut bytes) = (0, 0);
         for batch in polled.batches {
+            rows += batch.len() as u64;
+            bytes += batch.bytes() as u64;
+            self.shared.progress().fetched(&batch);
             self.shared.mailbox.push(batch);
         }
+        self.shared.metrics().fetched(rows, bytes);
         for (tp, end) in polled.ends {
+            self.shared.progress().moved(&tp, end);
             self.shared.mailbox.push(RawBatch::empty(tp, end));
         }
         for outcome in polled.commits {
+            let took = self.committing.pop_front().map_or(Duration::ZERO, |at| at.elapsed());
+            self.shared.metrics().committed(outcome.result.is_ok(), took);
             self.mirrored(outcome);
         }
         let client = self.fenced;
@@ -190,6 +231,7 @@ impl Fetch {
         tracing::warn!("joining the group anew: {error}");
         let shared = (&self.shared, &self.mirror);
         self.consumer = new_consumer(&self.settings, shared, &self.close_wait, &self.stop)?;
+        self.committing.clear();
         self.subscribed.clear();
         self.self_assigned = false;
         self.next_topics = now;
@@ -248,6 +290,7 @@ impl Fetch {
         let partitions: Vec<TopicPartition> = seats.keys().cloned().collect();
         self.shared.mailbox.drop_partitions(&partitions);
         for (tp, offset) in seats {
+            self.shared.progress().seated(&tp, offset);
             if self.consumer.seat(&tp, offset).map_err(kafka_error)? {
                 self.mirror.lock().opened(tp, offset);
             }
@@ -330,9 +373,17 @@ impl Fetch {
             mirror.moved(self.shared.take_durable(None));
             mirror.take_due()
         };
+        if due.is_empty() {
+            return;
+        }
         let positions = marked(&self.shared, due);
-        if let Err(error) = self.consumer.commit_async(&positions) {
-            self.mirrored(CommitOutcome { positions, result: Err(error) });
+        self.shared.metrics().committing();
+        match self.consumer.commit_async(&positions) {
+            Ok(()) => self.committing.push_back(now),
+            Err(error) => {
+                self.shared.metrics().committed(false, Duration::ZERO);
+                self.mirrored(CommitOutcome { positions, result: Err(error) });
+            }
         }
     }
 

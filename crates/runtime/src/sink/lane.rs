@@ -7,11 +7,12 @@
 
 use super::context::Context;
 use super::deliver::Deliver;
-use super::mailbox::{Budget, Limits};
+use super::mailbox::Limits;
 use super::shared::{Command, Shared};
 use super::start::Starts;
 use crate::chain::Chain;
 use crate::errors::{Breaker, ErrorLog};
+use crate::metrics::Budget;
 use crate::status::StatusCell;
 use api::{Error, SinkTask};
 use data::{RawBatch, TopicPartition};

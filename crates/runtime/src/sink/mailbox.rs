@@ -5,11 +5,12 @@
 //! to the limits, so that a backlog fills transactions by itself and one record goes out at once.
 //!
 //! Invariants: at most one batch a partition waits; batches of a partition leave in offset order;
-//! once a partition is dropped, nothing of it leaves any more until it is seated again.
+//! once a partition is dropped, nothing of it leaves any more until it is seated again; what waits and
+//! what the deliver thread has taken last counts for the worker's budget.
 
+use crate::metrics::{Budget, TaskMetrics};
 use data::{RawBatch, TopicPartition};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,16 +23,6 @@ pub struct Limits {
     pub batch_bytes_max: usize,
     /// Bytes of all waiting batches together; above it the fetch thread stops fetching.
     pub queue_bytes_max: usize,
-}
-
-/// The bytes that wait in several mailboxes together. Bytes that several share are counted by each.
-#[derive(Debug, Default)]
-pub struct Budget(AtomicUsize);
-
-impl Budget {
-    pub fn used_bytes(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// What the deliver thread gets next.
@@ -48,7 +39,9 @@ pub(crate) enum Next<C> {
 struct State<C> {
     commands: VecDeque<C>,
     batches: VecDeque<RawBatch>,
+    /// Bytes that wait, and bytes that the deliver thread is at.
     bytes: usize,
+    taken: usize,
 }
 
 #[derive(Debug)]
@@ -56,28 +49,26 @@ pub(crate) struct Mailbox<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
     limits: Limits,
+    /// Counts what waits in this and in other mailboxes.
     budget: Arc<Budget>,
+    metrics: Arc<TaskMetrics>,
 }
 
-impl<C> Drop for Mailbox<C> {
-    fn drop(&mut self) {
-        let bytes = self.lock().bytes;
-        self.budget.0.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
+/// What a task may fetch while the worker's budget is used up and it has nothing to do, in bytes.
+const SCANT_BYTES: usize = 64 << 10;
 
 impl<C> Mailbox<C> {
-    pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
-        let state = State { commands: VecDeque::new(), batches: VecDeque::new(), bytes: 0 };
-        Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits, budget }
+    pub(crate) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<TaskMetrics>) -> Self {
+        let state =
+            State { commands: VecDeque::new(), batches: VecDeque::new(), bytes: 0, taken: 0 };
+        Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits, budget, metrics }
     }
 
-    /// Counts what waits now.
-    fn count(&self, state: &mut State<C>) {
-        let before = state.bytes;
-        state.bytes = state.batches.iter().map(RawBatch::bytes).sum();
-        self.budget.0.fetch_sub(before, Ordering::Relaxed);
-        self.budget.0.fetch_add(state.bytes, Ordering::Relaxed);
+    /// So many bytes wait now, and so many are being delivered.
+    fn account(&self, state: &mut State<C>, bytes: usize, taken: usize) {
+        self.budget.change(state.bytes, bytes);
+        self.metrics.queued(state.bytes + state.taken, bytes + taken);
+        (state.bytes, state.taken) = (bytes, taken);
     }
 
     /// The state is a queue without rules that a panic could break halfway.
@@ -105,15 +96,28 @@ impl<C> Mailbox<C> {
             _ => Some(batch),
         };
         state.batches.extend(rest);
-        state.bytes += before;
-        self.budget.0.fetch_add(before, Ordering::Relaxed);
+        let (bytes, taken) = (state.bytes + before, state.taken);
+        self.account(&mut state, bytes, taken);
         drop(state);
         self.changed.notify_all();
     }
 
     /// Whether more may be fetched.
     pub(crate) fn has_room(&self) -> bool {
-        self.lock().bytes < self.limits.queue_bytes_max
+        self.room().is_some()
+    }
+
+    /// How many bytes may be fetched; `None`: nothing now.
+    pub(crate) fn room(&self) -> Option<usize> {
+        let state = self.lock();
+        if state.bytes >= self.limits.queue_bytes_max {
+            return None;
+        }
+        if self.metrics.budget().has_room() {
+            return Some(self.limits.queue_bytes_max);
+        }
+        // Tasks that are held up by others go on, if slowly.
+        (state.bytes + state.taken == 0).then_some(SCANT_BYTES)
     }
 
     /// Waits until more may be fetched, at most `timeout`.
@@ -128,6 +132,8 @@ impl<C> Mailbox<C> {
         let empty = |state: &mut State<C>| state.commands.is_empty() && state.batches.is_empty();
         let waited = self.changed.wait_timeout_while(self.lock(), timeout, empty);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let bytes = state.bytes;
+        self.account(&mut state, bytes, 0);
         if let Some(command) = state.commands.pop_front() {
             return Next::Command(command);
         }
@@ -135,7 +141,10 @@ impl<C> Mailbox<C> {
         if taken.is_empty() {
             return Next::Idle;
         }
-        self.count(&mut state);
+        let bytes =
+            |batches: &mut dyn Iterator<Item = &RawBatch>| batches.map(RawBatch::bytes).sum();
+        let (left, out) = (bytes(&mut state.batches.iter()), bytes(&mut taken.iter()));
+        self.account(&mut state, left, out);
         drop(state);
         self.changed.notify_all();
         Next::Batches(taken)
@@ -159,9 +168,23 @@ impl<C> Mailbox<C> {
     pub(crate) fn drop_partitions(&self, partitions: &[TopicPartition]) {
         let mut state = self.lock();
         state.batches.retain(|batch| !partitions.contains(batch.tp()));
-        self.count(&mut state);
+        let (bytes, taken) = (state.batches.iter().map(RawBatch::bytes).sum(), state.taken);
+        self.account(&mut state, bytes, taken);
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// Forgets everything that waits: the task has ended.
+    pub(crate) fn clear(&self) {
+        let mut state = self.lock();
+        state.batches.clear();
+        self.account(&mut state, 0, 0);
+    }
+}
+
+impl<C> Drop for Mailbox<C> {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -182,6 +205,7 @@ fn take_first_of_each(batches: &mut VecDeque<RawBatch>) -> Vec<RawBatch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Windows;
     use data::{RawBatchBuilder, TimestampType};
 
     fn batch(partition: i32, from: i64, rows: i64) -> RawBatch {
@@ -193,8 +217,14 @@ mod tests {
     }
 
     fn mailbox() -> Mailbox<&'static str> {
+        of_budgets(Arc::default(), Arc::default())
+    }
+
+    /// One that counts for its group's budget and for the worker's.
+    fn of_budgets(group: Arc<Budget>, worker: Arc<Budget>) -> Mailbox<&'static str> {
         let limits = Limits { batch_rows_max: 5, batch_bytes_max: 10_000, queue_bytes_max: 300 };
-        Mailbox::new(limits, Arc::default())
+        let metrics = TaskMetrics::new(Windows::default(), None, worker);
+        Mailbox::new(limits, group, Arc::new(metrics))
     }
 
     fn taken(mailbox: &Mailbox<&'static str>) -> Vec<(i32, i64, usize)> {
@@ -223,19 +253,38 @@ mod tests {
         let mailbox = mailbox();
         mailbox.push(batch(0, 0, 4));
         mailbox.push(batch(1, 0, 4));
-        assert!(!mailbox.has_room());
+        assert_eq!(mailbox.room(), None);
         mailbox.command("close");
         mailbox.drop_partitions(&[TopicPartition::new("t", 0)]);
         assert!(matches!(mailbox.next(Duration::ZERO), Next::Command("close")));
         assert_eq!(taken(&mailbox), [(1, 0, 4)]);
-        assert!(mailbox.has_room() && mailbox.wait_for_room(Duration::ZERO));
+        assert!(mailbox.room().is_some() && mailbox.wait_for_room(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_budget_that_others_use_up_leaves_a_task_little_and_what_is_taken_counts() {
+        let budget = Arc::new(Budget::new(200));
+        let [one, other] = [(); 2].map(|()| of_budgets(Arc::default(), budget.clone()));
+        assert_eq!(other.room(), Some(300));
+        one.push(batch(0, 0, 4));
+        assert!(budget.used_bytes() > 200);
+        assert_eq!((one.room(), other.room()), (None, Some(SCANT_BYTES)));
+        other.push(batch(0, 0, 1));
+        let waiting = budget.used_bytes();
+        assert_eq!(other.room(), None, "it has something to do");
+        assert_eq!(taken(&one), [(0, 0, 4)]);
+        assert_eq!(budget.used_bytes(), waiting, "it is being delivered");
+        assert!(matches!(one.next(Duration::ZERO), Next::Idle));
+        assert!(budget.used_bytes() < 200);
+        one.push(batch(0, 4, 4));
+        drop((one, other));
+        assert_eq!(budget.used_bytes(), 0);
     }
 
     #[test]
     fn the_budget_knows_what_waits_in_all_of_them() {
         let budget = Arc::new(Budget::default());
-        let limits = Limits { batch_rows_max: 5, batch_bytes_max: 10_000, queue_bytes_max: 300 };
-        let [a, b] = [(); 2].map(|()| Mailbox::<()>::new(limits, budget.clone()));
+        let [a, b] = [(); 2].map(|()| of_budgets(budget.clone(), Arc::default()));
         let one = batch(0, 0, 4).bytes();
         a.push(batch(0, 0, 4));
         b.push(batch(0, 0, 4));

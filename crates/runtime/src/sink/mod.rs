@@ -14,7 +14,7 @@ mod start;
 mod stop;
 
 pub use lane::{Closing, Lane, LaneSettings};
-pub use mailbox::{Budget, Limits};
+pub use mailbox::Limits;
 pub use mirror::Mirror;
 pub use settings::{DeadLetterSettings, SinkTaskSettings, Topics};
 pub use start::{MIRROR, Starts, kafka_error};
@@ -23,6 +23,7 @@ pub use stop::StopMode;
 use crate::chain::Chain;
 use crate::errors::Breaker;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
+use crate::metrics::About;
 use crate::status::{State, StatusCell, TaskStatus};
 use api::{Error, SinkTask};
 use cluster::Cluster;
@@ -96,6 +97,8 @@ pub fn spawn_sink_task(
         batch_bytes_max: settings.batch_bytes_max,
         queue_bytes_max: settings.queue_bytes_max,
     };
+    let client_id = settings.consumer.get("client.id").cloned().unwrap_or_default();
+    status.metrics().is(About { sink: true, client_id, transactional: false });
     let shared = Arc::new(Shared::new(limits, None, status, None));
     let stop = StopSignal::default();
     let (ending, ended) = crossbeam_channel::bounded::<()>(0);
@@ -128,6 +131,8 @@ impl Threads {
     fn run(self, make_task: TaskMaker, chain: Chain, span: &tracing::Span) {
         let result = self.run_both(make_task, chain, span);
         let shared = &self.shared;
+        shared.mailbox.clear();
+        shared.metrics().report(Vec::new());
         match result {
             Ok(()) => shared.status.update(|status| {
                 status.retrying = None;
@@ -162,7 +167,8 @@ impl Threads {
         let context = Context::new(self.shared.clone(), breaker, log, BREAKER_ADVICE);
         let dead_letters = settings.dead_letters.clone().map(|topic| {
             let (admin, log) = (settings.admin.clone(), &settings.error_log);
-            DeadLetterTopic::new(topic, admin, log, self.stop.clone())
+            let metrics = self.shared.status.metrics().clone();
+            DeadLetterTopic::new(topic, admin, log, self.stop.clone(), metrics)
         });
         let (reset, group) = (settings.reset, settings.group.clone());
         let starts = GroupStarts { reset, group, cluster };

@@ -56,6 +56,7 @@ impl Rebalance for SinkRebalance {
         client: &ClientHandle,
         partitions: &[TopicPartition],
     ) -> Vec<Option<i64>> {
+        self.shared.metrics().rebalanced();
         self.shared.open(client, partitions);
         let seats = self.shared.wait_for_seats(partitions, OPEN_WAIT);
         let mut mirror = self.mirror.lock();
@@ -68,6 +69,7 @@ impl Rebalance for SinkRebalance {
     }
 
     fn revoked(&mut self, client: &ClientHandle, partitions: &[TopicPartition], lost: bool) {
+        self.shared.metrics().rebalanced();
         close(&self.shared, &self.mirror, client, partitions, lost, self.close_wait.get());
     }
 }
@@ -93,13 +95,21 @@ pub(crate) fn close(
         );
     }
     shared.drop_seats(partitions);
+    shared.progress().forget(partitions);
     let untold = {
         let mut mirror = mirror.lock();
         mirror.moved(shared.take_durable(Some(partitions)));
         mirror.let_go(partitions)
     };
+    if lost || untold.is_empty() {
+        return;
+    }
     let positions = marked(shared, untold);
-    if !lost && let Err(error) = client.commit_sync(&positions, COMMIT_WAIT) {
+    let (metrics, started) = (shared.metrics(), Instant::now());
+    metrics.committing();
+    let outcome = client.commit_sync(&positions, COMMIT_WAIT);
+    metrics.committed(outcome.is_ok(), started.elapsed());
+    if let Err(error) = outcome {
         tracing::debug!("group offsets not mirrored: {error}");
     }
 }

@@ -1,7 +1,8 @@
 //! What a sink task's two threads share: the mailbox, seats that are ready, positions, the status.
 
 use super::lane::Closing;
-use super::mailbox::{Budget, Limits, Mailbox};
+use super::mailbox::{Limits, Mailbox};
+use crate::metrics::{Budget, Progress, TaskMetrics};
 use crate::status::StatusCell;
 use data::TopicPartition;
 use kafka::ClientHandle;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     seats: Mutex<BTreeMap<TopicPartition, i64>>,
     seats_changed: Condvar,
     durable: Mutex<BTreeMap<TopicPartition, i64>>,
+    /// For the metrics alone.
+    progress: Mutex<Progress>,
     cancelled: AtomicBool,
     delivering: AtomicBool,
     /// What the value converter says most values begin with.
@@ -48,12 +51,13 @@ impl Shared {
         told: Option<Arc<dyn Fn() + Send + Sync>>,
     ) -> Self {
         Shared {
-            mailbox: Mailbox::new(limits, budget.unwrap_or_default()),
+            mailbox: Mailbox::new(limits, budget.unwrap_or_default(), status.metrics().clone()),
             told,
             status,
             seats: Mutex::default(),
             seats_changed: Condvar::new(),
             durable: Mutex::default(),
+            progress: Mutex::default(),
             cancelled: AtomicBool::new(false),
             delivering: AtomicBool::new(true),
             value_prefix: Mutex::default(),
@@ -99,6 +103,9 @@ impl Shared {
     /// The deliver thread has a start for these partitions. The group hears of it too: where nothing
     /// arrives after a crash, its offsets would else stay behind.
     pub(crate) fn seated(&self, starts: Vec<(TopicPartition, i64)>) {
+        let mut progress = self.progress();
+        starts.iter().for_each(|(tp, offset)| progress.seated(tp, *offset));
+        drop(progress);
         self.durable().extend(starts.iter().cloned());
         self.seats().extend(starts);
         self.seats_changed.notify_all();
@@ -135,8 +142,18 @@ impl Shared {
         self.durable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Where the partitions stand, as the metrics have it.
+    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn metrics(&self) -> &TaskMetrics {
+        self.status.metrics()
+    }
+
     /// Positions only ascend while a partition is open.
     pub(crate) fn note_durable(&self, tp: &TopicPartition, next_offset: i64) {
+        self.progress().stored(tp, next_offset);
         let mut durable = self.durable();
         match durable.get_mut(tp) {
             Some(position) => *position = next_offset.max(*position),

@@ -70,6 +70,8 @@ pub(crate) struct Acknowledged {
     /// Batches in the order they were submitted; those done at the front are taken off.
     pending: VecDeque<Pending>,
     next_number: usize,
+    /// Records that are not done.
+    open: usize,
     partitions: Vec<Arc<SourceMap>>,
     by_address: HashMap<usize, usize>,
     /// Per partition, the batch and the number of its rows whose offset was given out last.
@@ -93,6 +95,7 @@ impl Acknowledged {
         if !rows.is_multiple_of(64) {
             open.push((1 << (rows % 64)) - 1);
         }
+        self.open += rows;
         self.pending.push_back(Pending {
             number,
             partition,
@@ -129,7 +132,13 @@ impl Acknowledged {
         {
             *bits &= !bit;
             batch.open_count -= 1;
+            self.open -= 1;
         }
+    }
+
+    /// How many records are on their way.
+    pub(crate) fn open(&self) -> u64 {
+        self.open as u64
     }
 
     /// The offset after a record that is on its way.
@@ -244,6 +253,7 @@ mod tests {
                 random ^= random << 17;
                 let (_, _, id) = open.swap_remove(random as usize % open.len());
                 acked.done(id);
+                prop_assert_eq!(acked.open(), open.len() as u64);
                 done += 1;
                 if done % ask == 0 || open.is_empty() {
                     for (partition, offset) in acked.take_storable() {

@@ -6,6 +6,7 @@
 use super::encode::Encoder;
 use crate::errors::ErrorLog;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
+use crate::metrics::TaskMetrics;
 use crate::sink::{DeadLetterSettings, StopSignal};
 use api::{DeadLetter, Result, SourceMap};
 use data::{Batch, Reject, Rows, Stage};
@@ -24,8 +25,9 @@ impl Letters {
         admin: kafka::ClientSettings,
         log: &ErrorLog,
         stop: StopSignal,
+        metrics: Arc<TaskMetrics>,
     ) -> Letters {
-        Letters { topic: DeadLetterTopic::new(settings, admin, log, stop) }
+        Letters { topic: DeadLetterTopic::new(settings, admin, log, stop, metrics) }
     }
 
     /// Writes a record's letter and waits for it. A record too large for the topic of letters too

@@ -47,6 +47,7 @@ impl Work {
         reject: Reject,
     ) -> Result<()> {
         self.settings.error_log.source_reject(records, partition, &reject);
+        self.status.metrics().logged(u64::from(self.settings.error_log.each_record));
         if let Some(letters) = &mut self.letters {
             letters.write(records, partition, &self.encoder, &reject)?;
         }
@@ -68,7 +69,7 @@ impl Work {
                  to report such records and go on",
             ));
         }
-        self.status.count(|counters| counters.records_reported += 1);
+        self.status.metrics().reported(1);
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl Work {
         }
         if self.settings.tolerance == Tolerance::All && !self.settings.is_transactional() {
             tracing::warn!("a record was refused by the broker and left out: {error}");
-            self.status.count(|counters| counters.records_reported += 1);
+            self.status.metrics().reported(1);
             self.state.acked.done(RecordId::from_number(id));
             return Ok(());
         }

@@ -3,6 +3,7 @@
 use super::offsets::OffsetChange;
 use super::output::Output;
 use super::work::{FULL_WAIT, Work};
+use crate::metrics::{Phase, Watch};
 use api::{Boundary, Error, ErrorKind, Result};
 use config::source::TransactionBoundary;
 use std::time::{Duration, Instant};
@@ -38,16 +39,30 @@ impl Work {
 
     /// Waits until everything has been acknowledged, then commits it with its offsets.
     pub(super) fn commit(&mut self, output: &mut Output) -> Result<()> {
+        let metrics = self.status.metrics().clone();
+        let mut watch = Watch::start(&metrics);
         self.drain(output)?;
         let changes = self.changes();
-        self.commit_changes(output, changes)
+        let done = self.commit_changes(output, changes);
+        watch.end(Phase::Commit);
+        done
     }
 
     /// Ends the transaction with these offsets. Where it cannot be, its records are given again.
     fn commit_changes(&mut self, output: &mut Output, changes: Vec<OffsetChange>) -> Result<()> {
         if let Output::Transactional(transactions) = output {
             let connector = self.settings.connector.clone();
-            transactions.commit(&connector, &changes, &mut |error| self.waiting(error))?;
+            let started = Instant::now();
+            let ended = transactions.commit(&connector, &changes, &mut |error| self.waiting(error));
+            let records = std::mem::take(&mut self.state.in_transaction);
+            if records > 0 || !changes.is_empty() {
+                self.status.metrics().committing();
+                self.status.metrics().committed(ended.is_ok(), started.elapsed());
+            }
+            ended?;
+            if records > 0 {
+                self.status.metrics().transaction(records);
+            }
         }
         self.told_stored(changes);
         Ok(())
@@ -59,6 +74,7 @@ impl Work {
         let changes = self.changes();
         if let Output::Transactional(transactions) = output {
             transactions.abort(&mut |error| self.waiting(error))?;
+            self.state.in_transaction = 0;
         }
         self.commit_changes(output, changes)
     }
@@ -121,7 +137,13 @@ impl Work {
         let storable = &self.state.storable;
         let changes: Vec<OffsetChange> =
             storable.iter().map(|(p, offset)| (p.clone(), Some(offset.clone()))).collect();
-        match self.settings.store.put(&self.settings.connector, &changes) {
+        let metrics = self.status.metrics().clone();
+        let started = Instant::now();
+        metrics.committing();
+        let put = self.settings.store.put(&self.settings.connector, &changes);
+        metrics.committed(put.is_ok(), started.elapsed());
+        metrics.spent(Phase::Commit, started.elapsed());
+        match put {
             Ok(()) => {
                 self.state.storable.clear();
                 if self.state.store_again_at.take().is_some() {

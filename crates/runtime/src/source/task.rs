@@ -4,6 +4,7 @@ use super::encode::Encoder;
 use super::settings::SourceTaskSettings;
 use super::work::Work;
 use crate::chain::Step;
+use crate::metrics::About;
 use crate::sink::{StopMode, StopSignal};
 use crate::status::{State, StatusCell, TaskStatus};
 use api::{Converter, Error, SourceTask};
@@ -51,6 +52,9 @@ pub fn spawn_source_task(
     let stop = StopSignal::default();
     let (ending, ended) = crossbeam_channel::bounded::<()>(0);
     let handle = SourceTaskHandle { status: status.clone(), stop: stop.clone(), ended };
+    let client_id = settings.producer.get("client.id").cloned().unwrap_or_default();
+    let transactional = settings.is_transactional();
+    status.metrics().is(About { sink: false, client_id, transactional });
     let name = format!("source-{}-{}", settings.connector, settings.task);
     let span = tracing::info_span!("task", connector = %settings.connector, task = settings.task);
     let watched = status.clone();

@@ -18,6 +18,7 @@ use super::topics::Topics;
 use crate::chain::Step;
 use crate::errors::explain_all;
 use crate::errors::{Backoff, Breaker};
+use crate::metrics::{Phase, Watch};
 use crate::sink::{StopSignal, kafka_error};
 use crate::status::{Retrying, State, StatusCell};
 use api::{
@@ -69,6 +70,8 @@ pub(super) struct Progress {
     pub(super) stop_until: Option<Instant>,
     pub(super) notice: Option<String>,
     pub(super) singly: Singly,
+    /// Records acknowledged since the last transaction ended.
+    pub(super) in_transaction: u64,
 }
 
 /// What a task asks when it takes up position.
@@ -103,6 +106,7 @@ impl Work {
             stop_until: None,
             notice: None,
             singly: Singly::default(),
+            in_transaction: 0,
         };
         let offsets = match &settings.delivered {
             Delivered::ExactlyOnce { offsets, .. } => Some(offsets.topic().to_owned()),
@@ -110,7 +114,8 @@ impl Work {
         };
         let topics = Topics::new(settings.topic_groups.clone(), settings.admin.clone(), offsets);
         let letters = settings.dead_letters.clone().map(|topic| {
-            Letters::new(topic, settings.admin.clone(), &settings.error_log, stop.clone())
+            let (admin, metrics) = (settings.admin.clone(), status.metrics().clone());
+            Letters::new(topic, admin, &settings.error_log, stop.clone(), metrics)
         });
         Work { task, steps, encoder, settings, status, stop, topics, letters, state }
     }
@@ -127,6 +132,8 @@ impl Work {
                     self.pause(&error);
                     // What was on its way is given again, from the stored offsets on.
                     self.state.acked = Acknowledged::default();
+                    self.status.metrics().active(0);
+                    self.state.in_transaction = 0;
                     self.state.storable.clear();
                 }
                 Err(error) if error.kind == ErrorKind::Cancelled => return Ok(()),
@@ -167,7 +174,7 @@ impl Work {
         };
         self.status.update(|status| status.state = State::Running);
         while !self.stopped() {
-            let polled = self.task.poll(&limits);
+            let polled = self.poll(&limits);
             let answered = polled.is_ok();
             let polled = match polled {
                 Ok(polled) => polled,
@@ -193,13 +200,28 @@ impl Work {
         Ok(())
     }
 
+    fn poll(&mut self, limits: &PollLimits) -> Result<Polled> {
+        let mut watch = Watch::start(self.status.metrics());
+        let polled = self.task.poll(limits);
+        let micros = watch.end(Phase::Fetch);
+        let batches = polled.iter().flat_map(|polled| &polled.batches);
+        let records: usize = batches.map(|batch| batch.records.len()).sum();
+        if records > 0 {
+            self.status.metrics().polled(records as u64, micros);
+        }
+        polled
+    }
+
     /// Takes one batch all the way to the producer.
     fn give(&mut self, output: &mut Output, batch: SourceBatch) -> Result<()> {
+        let metrics = self.status.metrics().clone();
         let known = self.known_refused(&batch);
         let SourceBatch { mut records, partition, offsets } = batch;
         let rows = records.len();
-        self.status.count(|counters| counters.records_read += rows as u64);
+        metrics.read(rows as u64, records.raw.bytes() as u64);
         let submitted = self.state.acked.submit(&partition, offsets, rows);
+        metrics.active(self.state.acked.open());
+        let mut watch = Watch::start(&metrics);
         for step in &mut self.steps {
             if records.alive.count() == 0 {
                 break;
@@ -207,9 +229,11 @@ impl Work {
             step.apply(&mut records);
         }
         explain_all(&mut records, self.settings.error_log.coordinates);
+        watch.end(Phase::Transform);
         if records.alive.count() > 0 {
             self.encoder.encode(&mut records);
         }
+        watch.end(Phase::Encode);
         self.check_timestamps(&mut records);
         for reject in known {
             records.reject(reject);
@@ -224,7 +248,9 @@ impl Work {
             self.refuse(output, &records, &partition, reject)?;
             self.state.acked.done(submitted.id(row));
         }
-        self.send_rows(output, &records, &partition, submitted, sent_up_to..rows)
+        let sent = self.send_rows(output, &records, &partition, submitted, sent_up_to..rows);
+        watch.end(Phase::Write);
+        sent
     }
 
     fn send_rows(
@@ -302,6 +328,7 @@ impl Work {
                     if output.fatal_error().is_some() {
                         continue;
                     }
+                    self.status.metrics().refused();
                     // Others of the same batch fail likewise; what was acknowledged is to be noted.
                     if failed.is_none() {
                         failed = self.undelivered(delivery.id, error).err();
@@ -310,7 +337,9 @@ impl Work {
             }
         }
         if stored > 0 {
-            self.status.count(|counters| counters.records_stored += stored);
+            self.status.metrics().stored(stored);
+            self.status.metrics().active(self.state.acked.open());
+            self.state.in_transaction += stored;
             self.settled();
         }
         if let Some(error) = failed {
@@ -331,6 +360,7 @@ impl Work {
     /// Notes a failure that may pass: in the status, and in the log now and then.
     pub(super) fn failed(&mut self, error: &Error) -> Duration {
         let wait = self.state.backoff.failed(crate::errors::jitter());
+        self.status.metrics().retried();
         let attempts = self.state.backoff.attempts();
         let since = *self.state.retry_since.get_or_insert_with(SystemTime::now);
         let reason = error.report();

@@ -20,8 +20,10 @@ pub use outside::VALIDATE_CONNECT;
 pub use task::TaskHandle;
 pub use validate::Validated;
 
+use crate::metrics::{Budget, Metric, Page, Startups, TaskMetrics, Windows, write_process};
 use crate::plugins::Plugins;
 use crate::source::offsets::OffsetStore;
+use crate::status::{ActiveTopics, StatusCell};
 use api::{Connector, ConnectorPlugin, Error};
 use config::providers::{Providers, Resolved, put_references_back};
 use config::worker::WorkerConfig;
@@ -63,6 +65,9 @@ pub struct Worker {
     address: String,
     /// Where sources stood, for those that keep it in the worker's file; opened for the first.
     offset_file: Mutex<Option<Arc<dyn OffsetStore>>>,
+    startups: Startups,
+    /// For the queues of all tasks.
+    budget: Arc<Budget>,
 }
 
 impl Worker {
@@ -72,8 +77,35 @@ impl Worker {
         let providers = config::providers::from_worker(&props)?;
         let props = providers.resolve(&props)?.props;
         let config = WorkerConfig::parse(&props)?;
-        let offset_file = Mutex::default();
-        Ok(Worker { props, config, plugins, providers, address, offset_file })
+        let budget = usize::try_from(config.queue_bytes_max).unwrap_or(usize::MAX);
+        Ok(Worker {
+            props,
+            config,
+            plugins,
+            providers,
+            address,
+            offset_file: Mutex::default(),
+            startups: Startups::default(),
+            budget: Arc::new(Budget::new(budget)),
+        })
+    }
+
+    /// The status of a task that is about to be started, of the connector that has these topics.
+    pub fn new_status(&self, topics: Arc<ActiveTopics>) -> StatusCell {
+        let windows = Windows {
+            count: self.config.metrics_num_samples,
+            length_ms: self.config.metrics_sample_window_ms,
+        };
+        let starts = Some(self.startups.tasks.clone());
+        StatusCell::of(topics, TaskMetrics::new(windows, starts, self.budget.clone()))
+    }
+
+    /// Adds to a page of metrics what is about the worker itself.
+    pub fn write_metrics(&self, page: &mut Page) {
+        self.startups.write(page);
+        page.add(Metric::WorkerQueue, &[], self.budget.used_bytes() as f64);
+        page.add(Metric::WorkerQueueMax, &[], self.budget.bytes_max() as f64);
+        write_process(page);
     }
 
     pub fn config(&self) -> &WorkerConfig {
@@ -84,8 +116,15 @@ impl Worker {
         &self.props
     }
 
-    /// The configurations of a connector's tasks, references to secrets left in.
+    /// Starts a connector: gives the configurations of its tasks, references to secrets left in.
     pub fn task_configs(&self, raw: &Props) -> Result<Vec<Props>, Error> {
+        self.startups.connectors.attempt();
+        let configs = self.make_task_configs(raw);
+        self.startups.connectors.done(configs.is_ok());
+        configs
+    }
+
+    fn make_task_configs(&self, raw: &Props) -> Result<Vec<Props>, Error> {
         let resolved = self.resolve(raw)?;
         let plugin = self.plugin(&resolved.props)?;
         let connector = (plugin.make)();

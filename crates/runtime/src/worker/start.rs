@@ -34,6 +34,8 @@ impl Worker {
     /// Starts a task. Its configuration is one of [`Worker::task_configs`]; what it does not allow
     /// shows as a FAILED status.
     pub fn start_task(&self, name: &str, task: u32, raw: &Props, status: StatusCell) -> TaskHandle {
+        let _entered = tracing::info_span!("task", connector = name, task).entered();
+        status.metrics().starting();
         match self.try_start(name, task, raw, &status) {
             Ok(handle) => handle,
             Err(error) => TaskHandle::Sink(SinkTaskHandle::failed(&error, status)),

@@ -1,0 +1,78 @@
+//! `GET /metrics`: everything that is measured, for Prometheus.
+//!
+//! What tasks count is read where it stands; no task waits for a reader. The text is made on a thread of
+//! its own, since with thousands of tasks it is long.
+
+use crate::errors::RestError;
+use crate::request::Asked;
+use crate::server::{App, Facts};
+use axum::http::Method;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use herder::{ConnectorView, Herder};
+use runtime::Direction;
+use runtime::metrics::{Format, Metric as M, Page, Room};
+
+const ALLOWED: &str = "HEAD,GET,OPTIONS";
+
+/// # Errors
+/// Another method than those that read.
+pub(crate) async fn answer(app: &App, asked: &Asked) -> Result<Response, RestError> {
+    match asked.method {
+        Method::GET | Method::HEAD => {}
+        Method::OPTIONS => return Ok([(ALLOW, ALLOWED)].into_response()),
+        _ => return Err(RestError::wrong_method(ALLOWED)),
+    }
+    let format = Format::wanted(&asked.accept());
+    let (herder, facts) = (app.herder.clone(), app.facts.clone());
+    let text = tokio::task::spawn_blocking(move || text(&herder, &facts, format)).await;
+    let text = text.map_err(|error| RestError::internal(error.to_string()))?;
+    Ok(([(CONTENT_TYPE, format.content_type())], text).into_response())
+}
+
+fn text(herder: &Herder, facts: &Facts, format: Format) -> String {
+    let mut page = Page::new(format);
+    let build = [facts.version.as_str(), facts.commit.as_str()];
+    page.add(M::BuildInfo, &build, 1.0);
+    page.add(M::AppInfo, &build, 1.0);
+    herder.worker().write_metrics(&mut page);
+    let view = herder.view();
+    let mut room = Room::default();
+    let mut tasks = 0;
+    for (name, connector) in &view.connectors {
+        tasks += connector.tasks.len();
+        write_connector(&mut page, name, connector);
+        for (number, task) in (0..).zip(&connector.tasks) {
+            let state = connector.task_state(task);
+            let (label, state_label) = (u32::to_string(&number), state.to_lowercase());
+            page.add(M::TaskStatus, &[name, &label, &state_label], 1.0);
+            let paused = state == "PAUSED";
+            task.status.metrics().write(&mut page, name, number, paused, &mut room);
+        }
+    }
+    page.add(M::ConnectorCount, &[], view.connectors.len() as f64);
+    page.add(M::TaskCount, &[], tasks as f64);
+    room.write(&mut page);
+    page.finish()
+}
+
+fn write_connector(page: &mut Page, name: &str, connector: &ConnectorView) {
+    page.add(M::ConnectorStatus, &[name, &connector.state().to_lowercase()], 1.0);
+    let kind = connector.direction.map_or("unknown", Direction::name);
+    let class = connector.config.get("connector.class").unwrap_or_default();
+    let version = connector.version.unwrap_or("unknown");
+    page.add(M::ConnectorInfo, &[name, kind, class, version], 1.0);
+    let states: Vec<&str> = connector.tasks.iter().map(|task| connector.task_state(task)).collect();
+    page.add(M::ConnectorTasks, &[name], states.len() as f64);
+    for (metric, state) in [
+        (M::ConnectorRunning, "RUNNING"),
+        (M::ConnectorPaused, "PAUSED"),
+        (M::ConnectorFailed, "FAILED"),
+        (M::ConnectorUnassigned, "UNASSIGNED"),
+        (M::ConnectorDestroyed, "DESTROYED"),
+        (M::ConnectorRestarting, "RESTARTING"),
+    ] {
+        let count = states.iter().filter(|other| **other == state).count();
+        page.add(metric, &[name], count as f64);
+    }
+}

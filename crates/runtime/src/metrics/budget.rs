@@ -1,0 +1,47 @@
+//! The bytes that wait in several queues together: those of all tasks of a worker, those of a group.
+//!
+//! Invariant: what a queue has added it takes away again, at the latest when it is dropped.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A budget for records. Bytes that several queues share are counted by each.
+#[derive(Debug)]
+pub struct Budget {
+    bytes_max: usize,
+    bytes: AtomicUsize,
+}
+
+impl Default for Budget {
+    /// One without a limit.
+    fn default() -> Self {
+        Budget::new(usize::MAX)
+    }
+}
+
+impl Budget {
+    pub fn new(bytes_max: usize) -> Budget {
+        Budget { bytes_max, bytes: AtomicUsize::new(0) }
+    }
+
+    /// What is used of it, in bytes.
+    pub fn used_bytes(&self) -> usize {
+        self.bytes.load(Relaxed)
+    }
+
+    pub fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.used_bytes() < self.bytes_max
+    }
+
+    /// A queue has `after` bytes now, and had `before`.
+    pub(crate) fn change(&self, before: usize, after: usize) {
+        if after >= before {
+            self.bytes.fetch_add(after - before, Relaxed);
+        } else {
+            self.bytes.fetch_sub(before - after, Relaxed);
+        }
+    }
+}
