@@ -1,11 +1,12 @@
 //! Logs: to standard error, one readable line each, or one JSON object each.
 
+mod json;
 mod levels;
 
 use clap::ValueEnum;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::fmt::format::{FmtSpan, JsonFields};
 use tracing_subscriber::{EnvFilter, reload};
 
 pub(crate) use levels::Levels;
@@ -46,7 +47,8 @@ pub(crate) fn start(args: &LogArgs) -> Arc<Levels> {
             Levels::new(text, Box::new(move |filter| reload(|f| handle.reload(f), filter)))
         }
         LogFormat::Json => {
-            let builder = builder.json().with_filter_reloading();
+            let fields = JsonFields::new();
+            let builder = builder.fmt_fields(fields).event_format(json::Flat).with_filter_reloading();
             let handle = builder.reload_handle();
             builder.init();
             Levels::new(text, Box::new(move |filter| reload(|f| handle.reload(f), filter)))

@@ -9,6 +9,7 @@ use config::connector::SinkConnectorConfig;
 use config::source::SourceConnectorConfig;
 use config::worker::StandaloneConfig;
 use config::{Config, ConfigDef, ConfigKey, Props};
+use runtime::metrics::{Group, Metric};
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 pub(crate) struct Args {
     /// A connector or converter class, in any spelling a configuration may use; "worker" for the
     /// worker file, "connector" and "source-connector" for the keys that every sink and every source
-    /// has, "transforms", "predicates"
+    /// has, "transforms", "predicates", "metrics" for what the worker measures
     #[arg(default_value = "connector")]
     subject: String,
 }
@@ -52,6 +53,9 @@ fn page(subject: &str) -> Result<String, String> {
     if subject == "transforms" {
         return Ok(crate::transform::transforms_page());
     }
+    if subject == "metrics" {
+        return Ok(metrics_page());
+    }
     if subject == "predicates" {
         return Ok(crate::transform::predicates_page());
     }
@@ -68,6 +72,29 @@ fn page(subject: &str) -> Result<String, String> {
     };
     let intro = format!("{}. Keys that every {kind} has come on top.", plugin.summary);
     Ok(render(subject, &intro, &def))
+}
+
+/// What `/metrics` has.
+fn metrics_page() -> String {
+    let intro = "What `GET /metrics` tells, in the text format of Prometheus, or as OpenMetrics where that is \
+                 asked for. Kafka Connect's metrics have the names that the JMX exporter gives them. A \
+                 connector or task that is gone has no metrics any more, and a task that starts again \
+                 counts from 0. Means, extremes and rates are of the last `metrics.num.samples` windows of \
+                 `metrics.sample.window.ms`; without a value they are NaN.";
+    let mut page = heading("Metrics", intro);
+    for group in Group::ALL {
+        // Writing to a string cannot fail.
+        let _ok = write!(page, "\n## {}\n\n", group.title());
+        page.push_str("| name | kind | labels | |\n| --- | --- | --- | --- |\n");
+        let own = Metric::ALL.iter().map(|metric| metric.definition());
+        for metric in own.filter(|metric| metric.group == group) {
+            let labels: Vec<String> =
+                metric.labels.iter().map(|label| format!("`{label}`")).collect();
+            let (name, kind, labels) = (metric.name, metric.kind.name(), labels.join(", "));
+            let _ok = writeln!(page, "| `{name}` | {kind} | {labels} | {} |", metric.help);
+        }
+    }
+    page
 }
 
 fn render(title: &str, intro: &str, def: &ConfigDef) -> String {
@@ -129,7 +156,8 @@ mod tests {
         let connectors = connectors::plugins().iter().map(|plugin| plugin.aliases);
         let converters = converters::plugins().iter().map(|plugin| plugin.aliases);
         let plugins = connectors.chain(converters).map(|aliases| aliases[0]);
-        let fixed = ["worker", "connector", "source-connector", "transforms", "predicates"];
+        let fixed =
+            ["worker", "connector", "source-connector", "transforms", "predicates", "metrics"];
         let subjects = fixed.into_iter().chain(plugins);
         subjects.map(|subject| (format!("{}.md", dashed(subject)), subject)).collect()
     }

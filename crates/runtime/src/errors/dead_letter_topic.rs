@@ -7,7 +7,7 @@
 //! A letter that the broker refuses for its size stays in the table alone, so that it does not hold up
 //! those behind it. Waits end when the task is told to stop.
 
-use crate::errors::ErrorLog;
+use crate::errors::{ErrorLog, Repeats};
 use crate::metrics::TaskMetrics;
 use crate::sink::DeadLetterSettings;
 use crate::sink::{StopSignal, kafka_error};
@@ -35,6 +35,7 @@ pub(crate) struct DeadLetterTopic {
     producer: Option<Producer>,
     stop: StopSignal,
     metrics: Arc<TaskMetrics>,
+    too_large: Repeats,
 }
 
 impl DeadLetterTopic {
@@ -46,7 +47,7 @@ impl DeadLetterTopic {
         metrics: Arc<TaskMetrics>,
     ) -> Self {
         let (connector, task) = (log.connector.clone(), log.task.to_string());
-        DeadLetterTopic { settings, admin, connector, task, producer: None, stop, metrics }
+        DeadLetterTopic { settings, admin, connector, task, producer: None, stop, metrics, too_large: Repeats::default() }
     }
 
     /// Forwards up to [`LETTERS_MAX`] letters. True: there may be more.
@@ -79,7 +80,7 @@ impl DeadLetterTopic {
     /// What is done with a letter that the topic does not take: where no table has it, the topic gets
     /// it without its value.
     fn too_large(
-        &self,
+        &mut self,
         producer: &Producer,
         letter: &DeadLetter,
         in_table: bool,
@@ -92,10 +93,13 @@ impl DeadLetterTopic {
             self.send(producer, &[&short])?;
             "it is there without its value".to_owned()
         };
-        tracing::warn!(
-            "the dead letter of {topic}-{partition} at offset {offset} is too large for topic {}: {what}",
-            self.settings.topic
-        );
+        let letters = &self.settings.topic;
+        self.too_large.warn(1, || {
+            format!(
+                "the dead letter of {topic}-{partition} at offset {offset} is too large for topic \
+                 {letters}: {what}"
+            )
+        });
         Ok(())
     }
 

@@ -1,7 +1,8 @@
-//! The error log: one line a rejected record where `errors.log.enable` asks for it, else one line a
-//! batch. Every line says where the record is: in Connect's words with `errors.log.include.messages`,
+//! The error log: one line a rejected record where `errors.log.enable` asks for it, else one line for
+//! all of some seconds. Every line says where the record is: in Connect's words with `errors.log.include.messages`,
 //! else at its end.
 
+use super::Repeats;
 use config::connector::ConnectorConfig;
 use data::{Batch, RawBatch, Reject, Stage, TimestampType};
 use std::borrow::Cow;
@@ -29,7 +30,12 @@ impl ErrorLog {
     }
 
     /// Gives the number of records that got a line of their own.
-    pub(crate) fn rejects(&self, raw: &RawBatch, rejects: &[Reject]) -> u64 {
+    pub(crate) fn rejects(
+        &self,
+        raw: &RawBatch,
+        rejects: &[Reject],
+        repeats: &mut Repeats,
+    ) -> u64 {
         if self.each_record {
             for reject in rejects {
                 tracing::error!("{}", self.line(raw, reject));
@@ -38,12 +44,10 @@ impl ErrorLog {
         }
         if let Some(first) = rejects.first() {
             let offset = raw.records().get(first.row as usize).map_or(-1, |r| r.offset);
-            tracing::warn!(
-                partition = %raw.tp(),
-                records = rejects.len(),
-                "reported to the dead letters, the first at offset {offset}: {}",
-                self.message(first)
-            );
+            repeats.warn(rejects.len() as u64, || {
+                let (tp, message) = (raw.tp(), self.message(first));
+                format!("reported to the dead letters, the first of {tp} at offset {offset}: {message}")
+            });
         }
         0
     }
@@ -54,9 +58,10 @@ impl ErrorLog {
         records: &Batch,
         partition: &api::SourceMap,
         reject: &Reject,
+        repeats: &mut Repeats,
     ) {
         if !self.each_record {
-            tracing::warn!("a record could not be sent: {}", reject.message);
+            repeats.warn(1, || format!("could not be sent: {}", reject.message));
             return;
         }
         let ErrorLog { connector, task, coordinates, .. } = self;

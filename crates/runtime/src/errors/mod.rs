@@ -5,6 +5,7 @@ mod breaker;
 pub(crate) mod dead_letter_topic;
 mod explain;
 mod log;
+mod repeats;
 
 pub use backoff::Backoff;
 pub(crate) use backoff::jitter;
@@ -12,3 +13,4 @@ pub use breaker::{Breaker, WINDOW_RECORDS};
 pub use explain::explain;
 pub(crate) use explain::explain_all;
 pub use log::ErrorLog;
+pub(crate) use repeats::Repeats;

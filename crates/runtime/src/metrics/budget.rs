@@ -32,8 +32,9 @@ impl Budget {
         self.bytes_max
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        self.used_bytes() < self.bytes_max
+    /// What is left of it, in bytes.
+    pub(crate) fn left_bytes(&self) -> usize {
+        self.bytes_max.saturating_sub(self.used_bytes())
     }
 
     /// A queue has `after` bytes now, and had `before`.

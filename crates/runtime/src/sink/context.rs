@@ -1,8 +1,7 @@
 //! The runtime's ear: what a task reports while it works.
 
 use super::shared::Shared;
-use crate::errors::Breaker;
-use crate::errors::ErrorLog;
+use crate::errors::{Breaker, ErrorLog, Repeats};
 use api::{Error, SinkContext};
 use data::{Batch, Reject, TopicPartition};
 use std::collections::BTreeSet;
@@ -12,6 +11,7 @@ pub(crate) struct Context {
     shared: Arc<Shared>,
     breaker: Breaker,
     log: ErrorLog,
+    repeats: Repeats,
     /// What to do when the breaker has tripped.
     advice: &'static str,
     reported: bool,
@@ -27,13 +27,26 @@ impl Context {
         log: ErrorLog,
         advice: &'static str,
     ) -> Self {
-        let ignored = BTreeSet::new();
-        Context { shared, breaker, log, advice, reported: false, ignored, failure: None }
+        Context {
+            shared,
+            breaker,
+            log,
+            repeats: Repeats::default(),
+            advice,
+            reported: false,
+            ignored: BTreeSet::new(),
+            failure: None,
+        }
     }
 
     /// Whether rejects became durable since the last call.
     pub(crate) fn take_reported(&mut self) -> bool {
         std::mem::take(&mut self.reported)
+    }
+
+    /// Says what was held back in the log, if it is time to.
+    pub(crate) fn sum_up(&mut self) {
+        self.repeats.warn_due();
     }
 
     pub(crate) fn fail(&mut self, error: Error) {
@@ -74,7 +87,7 @@ impl SinkContext for Context {
     fn reported(&mut self, batch: &Batch, rejects: &[Reject]) {
         self.reported |= !rejects.is_empty();
         self.shared.metrics().reported(rejects.len() as u64);
-        self.shared.metrics().logged(self.log.rejects(&batch.raw, rejects));
+        self.shared.metrics().logged(self.log.rejects(&batch.raw, rejects, &mut self.repeats));
     }
 
     fn ignored(&mut self, what: &str, count: u64) {

@@ -174,6 +174,7 @@ impl Deliver {
 
     /// What is left to do when nothing waits in the mailbox.
     fn catch_up(&mut self) -> Result<(), Error> {
+        self.context.sum_up();
         self.context.check()?;
         if self.state.unsettled {
             self.flush()?;

@@ -113,8 +113,9 @@ impl<C> Mailbox<C> {
         if state.bytes >= self.limits.queue_bytes_max {
             return None;
         }
-        if self.metrics.budget().has_room() {
-            return Some(self.limits.queue_bytes_max);
+        let left = self.metrics.budget().left_bytes();
+        if left > 0 {
+            return Some(left.clamp(SCANT_BYTES, self.limits.queue_bytes_max.max(SCANT_BYTES)));
         }
         // Tasks that are held up by others go on, if slowly.
         (state.bytes + state.taken == 0).then_some(SCANT_BYTES)
@@ -265,7 +266,7 @@ mod tests {
     fn a_budget_that_others_use_up_leaves_a_task_little_and_what_is_taken_counts() {
         let budget = Arc::new(Budget::new(200));
         let [one, other] = [(); 2].map(|()| of_budgets(Arc::default(), budget.clone()));
-        assert_eq!(other.room(), Some(300));
+        assert_eq!(other.room(), Some(SCANT_BYTES));
         one.push(batch(0, 0, 4));
         assert!(budget.used_bytes() > 200);
         assert_eq!((one.room(), other.room()), (None, Some(SCANT_BYTES)));

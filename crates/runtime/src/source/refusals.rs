@@ -46,7 +46,8 @@ impl Work {
         partition: &Arc<SourceMap>,
         reject: Reject,
     ) -> Result<()> {
-        self.settings.error_log.source_reject(records, partition, &reject);
+        let (log, repeats) = (&self.settings.error_log, &mut self.state.repeats);
+        log.source_reject(records, partition, &reject, repeats);
         self.status.metrics().logged(u64::from(self.settings.error_log.each_record));
         if let Some(letters) = &mut self.letters {
             letters.write(records, partition, &self.encoder, &reject)?;
@@ -102,7 +103,8 @@ impl Work {
             return Ok(());
         }
         if self.settings.tolerance == Tolerance::All && !self.settings.is_transactional() {
-            tracing::warn!("a record was refused by the broker and left out: {error}");
+            let text = || format!("refused by the broker and left out: {error}");
+            self.state.repeats.warn(1, text);
             self.status.metrics().reported(1);
             self.state.acked.done(RecordId::from_number(id));
             return Ok(());

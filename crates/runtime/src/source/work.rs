@@ -17,7 +17,7 @@ use super::storing::STALLED_AFTER;
 use super::topics::Topics;
 use crate::chain::Step;
 use crate::errors::explain_all;
-use crate::errors::{Backoff, Breaker};
+use crate::errors::{Backoff, Breaker, Repeats};
 use crate::metrics::{Phase, Watch};
 use crate::sink::{StopSignal, kafka_error};
 use crate::status::{Retrying, State, StatusCell};
@@ -72,6 +72,8 @@ pub(super) struct Progress {
     pub(super) singly: Singly,
     /// Records acknowledged since the last transaction ended.
     pub(super) in_transaction: u64,
+    /// What is said in the log of records that could not be sent.
+    pub(super) repeats: Repeats,
 }
 
 /// What a task asks when it takes up position.
@@ -107,6 +109,7 @@ impl Work {
             notice: None,
             singly: Singly::default(),
             in_transaction: 0,
+            repeats: Repeats::default(),
         };
         let offsets = match &settings.delivered {
             Delivered::ExactlyOnce { offsets, .. } => Some(offsets.topic().to_owned()),
@@ -185,6 +188,7 @@ impl Work {
                 Err(error) => return Err(error),
             };
             self.say_notice();
+            self.state.repeats.warn_due();
             let gave = !polled.batches.is_empty();
             for batch in polled.batches {
                 self.give(output, batch)?;

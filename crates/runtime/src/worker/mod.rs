@@ -30,7 +30,7 @@ use config::worker::WorkerConfig;
 use config::{Config, ConfigErrors, Props};
 use kafka::settings::ClientKind;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Key of the worker file: the worker's tasks assign all partitions to themselves instead of joining
 /// a consumer group. For one worker alone, on brokers without group support.
@@ -65,6 +65,7 @@ pub struct Worker {
     address: String,
     /// Where sources stood, for those that keep it in the worker's file; opened for the first.
     offset_file: Mutex<Option<Arc<dyn OffsetStore>>>,
+    started: SystemTime,
     startups: Startups,
     /// For the queues of all tasks.
     budget: Arc<Budget>,
@@ -85,6 +86,7 @@ impl Worker {
             providers,
             address,
             offset_file: Mutex::default(),
+            started: SystemTime::now(),
             startups: Startups::default(),
             budget: Arc::new(Budget::new(budget)),
         })
@@ -102,6 +104,8 @@ impl Worker {
 
     /// Adds to a page of metrics what is about the worker itself.
     pub fn write_metrics(&self, page: &mut Page) {
+        let started = self.started.duration_since(UNIX_EPOCH).unwrap_or_default();
+        page.add(Metric::AppStart, &[], started.as_millis() as f64);
         self.startups.write(page);
         page.add(Metric::WorkerQueue, &[], self.budget.used_bytes() as f64);
         page.add(Metric::WorkerQueueMax, &[], self.budget.bytes_max() as f64);

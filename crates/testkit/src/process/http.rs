@@ -28,11 +28,13 @@ pub fn request(address: &str, method: &str, path: &str, body: Option<&str>) -> i
 
 /// What was answered, headers included.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FullAnswer {
-    pub(crate) status: u16,
+pub struct FullAnswer {
+    /// The HTTP status.
+    pub status: u16,
     /// Names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: String,
+    pub headers: Vec<(String, String)>,
+    /// The body as text.
+    pub body: String,
 }
 
 /// Sends one request with just these headers, `Host` and what the body needs.

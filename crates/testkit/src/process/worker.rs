@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::http::{Answer, request};
+use super::http::{Answer, FullAnswer, request, send};
 use crate::{
     eventually, free_port,
     private::{Private, tail},
@@ -218,6 +218,19 @@ impl Worker {
     #[track_caller]
     pub fn get(&self, path: &str) -> Answer {
         self.request("GET", path, None)
+    }
+
+    /// `GET path` with just these headers; what is answered comes with its headers.
+    ///
+    /// # Panics
+    ///
+    /// When it does not answer.
+    #[track_caller]
+    pub fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> FullAnswer {
+        match send(&self.address, "GET", path, headers, None) {
+            Ok(answer) => answer,
+            Err(error) => panic!("GET {path}: {error}; the log:\n{}", self.logs()),
+        }
     }
 
     /// `PUT path` with a body in JSON, or none.
