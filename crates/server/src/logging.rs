@@ -48,7 +48,8 @@ pub(crate) fn start(args: &LogArgs) -> Arc<Levels> {
         }
         LogFormat::Json => {
             let fields = JsonFields::new();
-            let builder = builder.fmt_fields(fields).event_format(json::Flat).with_filter_reloading();
+            let builder =
+                builder.fmt_fields(fields).event_format(json::Flat).with_filter_reloading();
             let handle = builder.reload_handle();
             builder.init();
             Levels::new(text, Box::new(move |filter| reload(|f| handle.reload(f), filter)))

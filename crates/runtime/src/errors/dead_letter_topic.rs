@@ -47,7 +47,16 @@ impl DeadLetterTopic {
         metrics: Arc<TaskMetrics>,
     ) -> Self {
         let (connector, task) = (log.connector.clone(), log.task.to_string());
-        DeadLetterTopic { settings, admin, connector, task, producer: None, stop, metrics, too_large: Repeats::default() }
+        DeadLetterTopic {
+            settings,
+            admin,
+            connector,
+            task,
+            producer: None,
+            stop,
+            metrics,
+            too_large: Repeats::default(),
+        }
     }
 
     /// Forwards up to [`LETTERS_MAX`] letters. True: there may be more.

@@ -30,12 +30,7 @@ impl ErrorLog {
     }
 
     /// Gives the number of records that got a line of their own.
-    pub(crate) fn rejects(
-        &self,
-        raw: &RawBatch,
-        rejects: &[Reject],
-        repeats: &mut Repeats,
-    ) -> u64 {
+    pub(crate) fn rejects(&self, raw: &RawBatch, rejects: &[Reject], repeats: &mut Repeats) -> u64 {
         if self.each_record {
             for reject in rejects {
                 tracing::error!("{}", self.line(raw, reject));
@@ -46,7 +41,9 @@ impl ErrorLog {
             let offset = raw.records().get(first.row as usize).map_or(-1, |r| r.offset);
             repeats.warn(rejects.len() as u64, || {
                 let (tp, message) = (raw.tp(), self.message(first));
-                format!("reported to the dead letters, the first of {tp} at offset {offset}: {message}")
+                format!(
+                    "reported to the dead letters, the first of {tp} at offset {offset}: {message}"
+                )
             });
         }
         0

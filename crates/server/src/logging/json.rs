@@ -116,9 +116,8 @@ mod tests {
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 2, "{text}");
         let names: Vec<&String> = lines[1].as_object().unwrap().keys().collect();
-        let wanted = [
-            "timestamp", "level", "logger", "connector", "task", "message", "records", "share",
-        ];
+        let wanted =
+            ["timestamp", "level", "logger", "connector", "task", "message", "records", "share"];
         assert_eq!(names, wanted);
         assert_eq!((&lines[0]["logger"], &lines[0]["up"]), (&"a.b".into(), &true.into()));
         assert_eq!(lines[0]["message"], "a \"quoted\"\nline");

@@ -78,9 +78,11 @@ fn every_metric_is_told_and_counts_to_the_record() {
     let all = wait_for(&worker, "everything is counted", |now| {
         now.value("copycat_task_lag_records", &sink) == 0.0
             && now.value("copycat_task_dead_letters_total", &sink) == BAD as f64
-            && now.value("kafka_connect_task_error_deadletterqueue_produce_requests", &sink) == BAD as f64
+            && now.value("kafka_connect_task_error_deadletterqueue_produce_requests", &sink)
+                == BAD as f64
             && now.value("kafka_connect_source_task_source_record_write_total", &read) == 500.0
-            && now.value("kafka_connect_connector_task_offset_commit_success_percentage", &read) == 1.0
+            && now.value("kafka_connect_connector_task_offset_commit_success_percentage", &read)
+                == 1.0
     });
     check_sink(&all, &route, GOOD, BAD);
     check_source(&all, &read);
@@ -167,7 +169,10 @@ fn check_others(all: &Exposition, odd: &str) {
         let name = format!("kafka_connect_worker_connector_{state}_task_count");
         all.value(&name, &[("connector", connector)])
     };
-    assert_eq!((of("wrong", "failed"), of("wrong", "total"), of("rests", "paused")), (1.0, 1.0, 1.0));
+    assert_eq!(
+        (of("wrong", "failed"), of("wrong", "total"), of("rests", "paused")),
+        (1.0, 1.0, 1.0)
+    );
     assert_eq!(of(odd, "total"), 0.0);
     let status = |connector, status| {
         let labels = [("connector", connector), ("status", status)];
@@ -198,7 +203,8 @@ fn a_thousand_stopped_connectors_have_nine_series_each() {
     const CONNECTORS: usize = 1_000;
     let worker = worker(&kafka::bootstrap()).start();
     let bare = scrape(&worker);
-    let series = |page: &Exposition| page.0.iter().map(|family| family.samples.len()).sum::<usize>();
+    let series =
+        |page: &Exposition| page.0.iter().map(|family| family.samples.len()).sum::<usize>();
     for n in 0..CONNECTORS {
         let config = json!({"connector.class": "FileStreamSink", "topics": "t", "file": "f"});
         let body = json!({"name": format!("c-{n}"), "config": config, "initial_state": "STOPPED"});

@@ -10,8 +10,20 @@ const ALERTS: &str = include_str!("../../../../monitoring/prometheus-alerts.yml"
 /// What Prometheus adds to everything that it scrapes.
 const OF_ALL: [&str; 2] = ["job", "instance"];
 const WORDS: [&str; 14] = [
-    "sum", "max", "by", "on", "and", "rate", "increase", "delta", "topk", "min_over_time",
-    "label_values", "up", "humanizeDuration", "value",
+    "sum",
+    "max",
+    "by",
+    "on",
+    "and",
+    "rate",
+    "increase",
+    "delta",
+    "topk",
+    "min_over_time",
+    "label_values",
+    "up",
+    "humanizeDuration",
+    "value",
 ];
 
 /// Metrics with their labels.
@@ -30,7 +42,9 @@ fn table() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
 fn names(text: &str) -> Vec<String> {
     let outside: String = text.split('"').step_by(2).collect::<Vec<_>>().join("\"\"");
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let names = outside.split(|c| !part(c)).filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()));
+    let names = outside
+        .split(|c| !part(c))
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()));
     names.map(str::to_owned).collect()
 }
 

@@ -4,6 +4,6 @@
 mod http;
 mod worker;
 
-pub use http::{Answer, FullAnswer, request};
 pub(crate) use http::send;
+pub use http::{Answer, FullAnswer, request};
 pub use worker::{Worker, WorkerSetup};
