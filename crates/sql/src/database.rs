@@ -43,7 +43,7 @@ pub struct RowLocation {
 }
 
 /// An error of a database, with everything that helps to find the row and the operator's next step.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DbError {
     pub kind: DbErrorKind,
     pub message: String,
@@ -201,6 +201,14 @@ pub trait Database: Send {
     fn outbox(&mut self, letters_max: usize) -> DbResult<Vec<DeadLetter>>;
 
     fn forwarded(&mut self, ids: &[i64]) -> DbResult<()>;
+
+    /// Others wait for the connection: nothing is to stay in flight between two calls.
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    /// The caller has nothing to write or to ask for now.
+    fn rest(&mut self) {}
 
     /// Called by waits: true ends them with `Cancelled`.
     fn set_cancel(&mut self, cancelled: Arc<dyn Fn() -> bool + Send + Sync>);

@@ -6,6 +6,7 @@ use crate::config::{
 };
 use crate::foreign::KeyNames;
 use crate::naming::{NameRules, setting_table};
+use crate::table::TableName;
 use crate::write::WriteMode;
 use api::{Error, TaskContext, Tolerance};
 use config::{Config, Props};
@@ -38,6 +39,8 @@ pub struct SinkSettings {
     pub timestamps: FieldFilter,
     /// What the user calls the options.
     pub names: KeyNames,
+    /// The one table of all records; `None`: the options say which.
+    pub relation: Option<TableName>,
 }
 
 impl SinkSettings {
@@ -55,6 +58,7 @@ impl SinkSettings {
             exclude: FieldFilter::new(&config.fields_exclude),
             timestamps: FieldFilter::new(&config.timestamp_fields),
             names: KeyNames::default(),
+            relation: None,
             rules,
             tolerance,
             form,

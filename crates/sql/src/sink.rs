@@ -63,6 +63,12 @@ impl SqlSink {
 
     /// Writes what is accepted; with `drain` until all of it is durable.
     fn drive(&mut self, context: &mut dyn SinkContext, drain: bool) -> Result<()> {
+        let driven = self.drive_on(context, drain || self.pipe.db.is_wanted());
+        self.pipe.db.rest();
+        driven
+    }
+
+    fn drive_on(&mut self, context: &mut dyn SinkContext, drain: bool) -> Result<()> {
         loop {
             if context.cancelled() {
                 return Err(Error::cancelled());
@@ -304,6 +310,74 @@ impl SinkTask for SqlSink {
         resolver: &mut dyn StartResolver,
         context: &mut dyn SinkContext,
     ) -> Result<Vec<i64>> {
+        let opened = self.claim(seats, resolver, context);
+        self.pipe.db.rest();
+        opened
+    }
+
+    fn put(&mut self, batches: Vec<Batch>, context: &mut dyn SinkContext) -> Result<()> {
+        let accepted = self.accept(batches);
+        self.drive(context, false)?;
+        accepted
+    }
+
+    fn flush(&mut self, context: &mut dyn SinkContext) -> Result<()> {
+        self.drive(context, true)
+    }
+
+    fn close(&mut self, partitions: &[TopicPartition], lost: bool, context: &mut dyn SinkContext) {
+        let touched = self
+            .pipe
+            .flights
+            .iter()
+            .any(|flight| flight.ends.iter().any(|(tp, _)| partitions.contains(tp)));
+        if touched && lost {
+            // The new owner's epoch keeps it out, whatever becomes of it.
+            self.pipe.abandon();
+            self.suspect = true;
+        } else if touched {
+            self.quiesce();
+        }
+        self.land(context);
+        for tp in partitions {
+            self.drop_partition(tp);
+        }
+        self.land(context);
+        self.pipe.db.rest();
+    }
+
+    fn set_cancel(&mut self, cancelled: Cancel) {
+        self.pipe.db.set_cancel(cancelled);
+    }
+
+    fn keeps_positions(&self) -> bool {
+        self.settings.exactly_once()
+    }
+
+    fn outbox(&mut self, letters_max: usize) -> Result<Vec<DeadLetter>> {
+        self.quiesce();
+        let db = &mut self.pipe.db;
+        let letters = db.connect().and_then(|()| db.outbox(letters_max));
+        db.rest();
+        letters.map_err(|error| self.outside(error))
+    }
+
+    fn forwarded(&mut self, ids: &[i64]) -> Result<()> {
+        self.quiesce();
+        let db = &mut self.pipe.db;
+        let done = db.connect().and_then(|()| db.forwarded(ids));
+        db.rest();
+        done.map_err(|error| self.outside(error))
+    }
+}
+
+impl SqlSink {
+    fn claim(
+        &mut self,
+        seats: &[Seat],
+        resolver: &mut dyn StartResolver,
+        context: &mut dyn SinkContext,
+    ) -> Result<Vec<i64>> {
         self.quiesce();
         self.land(context);
         for seat in seats {
@@ -354,60 +428,6 @@ impl SinkTask for SqlSink {
         Ok(positions.iter().map(|own| own.durable).collect())
     }
 
-    fn put(&mut self, batches: Vec<Batch>, context: &mut dyn SinkContext) -> Result<()> {
-        let accepted = self.accept(batches);
-        self.drive(context, false)?;
-        accepted
-    }
-
-    fn flush(&mut self, context: &mut dyn SinkContext) -> Result<()> {
-        self.drive(context, true)
-    }
-
-    fn close(&mut self, partitions: &[TopicPartition], lost: bool, context: &mut dyn SinkContext) {
-        let touched = self
-            .pipe
-            .flights
-            .iter()
-            .any(|flight| flight.ends.iter().any(|(tp, _)| partitions.contains(tp)));
-        if touched && lost {
-            // The new owner's epoch keeps it out, whatever becomes of it.
-            self.pipe.abandon();
-            self.suspect = true;
-        } else if touched {
-            self.quiesce();
-        }
-        self.land(context);
-        for tp in partitions {
-            self.drop_partition(tp);
-        }
-        self.land(context);
-    }
-
-    fn set_cancel(&mut self, cancelled: Cancel) {
-        self.pipe.db.set_cancel(cancelled);
-    }
-
-    fn keeps_positions(&self) -> bool {
-        self.settings.exactly_once()
-    }
-
-    fn outbox(&mut self, letters_max: usize) -> Result<Vec<DeadLetter>> {
-        self.quiesce();
-        let db = &mut self.pipe.db;
-        let letters = db.connect().and_then(|()| db.outbox(letters_max));
-        letters.map_err(|error| self.outside(error))
-    }
-
-    fn forwarded(&mut self, ids: &[i64]) -> Result<()> {
-        self.quiesce();
-        let db = &mut self.pipe.db;
-        let done = db.connect().and_then(|()| db.forwarded(ids));
-        done.map_err(|error| self.outside(error))
-    }
-}
-
-impl SqlSink {
     /// The error of a call that has nothing to do with what is accepted.
     fn outside(&mut self, error: DbError) -> Error {
         self.suspect = true;

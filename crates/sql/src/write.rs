@@ -182,3 +182,10 @@ pub struct Transaction<'a> {
     pub writes: &'a [TableWrite],
     pub rejects: &'a [RejectRow],
 }
+
+impl Transaction<'_> {
+    /// Whether anything is written but positions and rejects.
+    pub fn has_rows(&self) -> bool {
+        !self.truncates.is_empty() || !self.writes.is_empty()
+    }
+}

@@ -22,6 +22,9 @@ impl Pass<'_> {
     /// The place of a topic whose table depends on nothing else.
     pub(super) fn fixed_place(&mut self, batch: &Batch, topic: &Arc<str>) -> DbResult<Option<u32>> {
         self.check_origin(topic, batch.raw.topic())?;
+        if let Some(relation) = &self.settings.relation {
+            return Ok(Some(self.planner.place(topic, relation.clone())));
+        }
         let rules = &self.settings.rules;
         let rendered = match rules.mapped(topic) {
             Some(name) => name.to_owned(),

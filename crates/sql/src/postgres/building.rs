@@ -14,6 +14,8 @@ pub(super) enum Step {
     Limits,
     /// Moves the offset row of this number among the transaction's advances.
     Advance(usize),
+    /// Takes on the role that rows are written as, or gives it back.
+    Role,
     /// Empties a table.
     Truncate,
     /// Fixes a table's types for the COPY behind it.

@@ -88,8 +88,12 @@ const KEYS: &str = "SELECT array_to_string(ARRAY( \
     AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL \
     ORDER BY i.indisprimary DESC, i.indexrelid";
 
-/// Appends the three questions about `name` and the end of the pipeline.
-pub(super) fn ask(pipeline: &mut Pipeline, name: &TableName) {
+/// Appends the three questions about `name`, asked as the role that the statement `role` takes on,
+/// and the end of the pipeline.
+pub(super) fn ask(pipeline: &mut Pipeline, name: &TableName, role: Option<&str>) {
+    if let Some(role) = role {
+        pipeline.parse("", role, &[]).bind("", &[], Format::Text).execute(0);
+    }
     let quoted = names::table(name);
     let param = [Param::Text(quoted.as_bytes())];
     for sql in [RELATION, COLUMNS, KEYS] {
@@ -99,12 +103,14 @@ pub(super) fn ask(pipeline: &mut Pipeline, name: &TableName) {
     pipeline.sync();
 }
 
-/// Reads the answers. `None`: there is no such table.
-pub(super) fn read(reply: &Reply, name: &TableName) -> DbResult<Option<PgTable>> {
+/// Reads the answers, which follow that about a role where there was one. `None`: there is no such
+/// table.
+pub(super) fn read(reply: &Reply, name: &TableName, role: bool) -> DbResult<Option<PgTable>> {
     if let Some(failure) = &reply.failure {
         return Err(server_error(&failure.error));
     }
-    let [relation, columns, keys] = reply.statements.as_slice() else {
+    let answers = reply.statements.get(usize::from(role)..).unwrap_or_default();
+    let [relation, columns, keys] = answers else {
         return Err(DbError::new(DbErrorKind::Bug, "the catalogue gave no answer"));
     };
     if relation.rows.is_empty() {

@@ -11,13 +11,16 @@
 //! - behind a transaction pooler no statement has a name and no setting outlives a transaction.
 
 use super::catalog::PgTable;
+use super::consumer::Role;
+use super::ledger::{self, Ledger};
+use super::pool::Tenant;
 use super::queue::Sent;
 use super::session::{Cancel, Session};
 use super::settings::PgSettings;
 use super::value::ValueSettings;
 use super::wire::{PgError, Pipeline};
 use super::write::PlanState;
-use super::{advance, ddl, dead_letters, look, names, store};
+use super::{ddl, look, names, store::OwnerTables};
 use crate::config::{DatabaseSettings, Pooler};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind, DbResult, Position};
 use crate::look::TableLook;
@@ -56,8 +59,11 @@ pub struct PostgresDatabase {
     /// Something has failed since the last `abandon`: what is behind it fails for no reason of its
     /// own.
     pub(super) failed: bool,
-    pub(super) advance_sql: Arc<str>,
-    pub(super) dead_letters_sql: Arc<str>,
+    pub(super) ledger: Arc<dyn Ledger>,
+    /// Where sessions come from; `None`: it has one of its own.
+    pub(super) tenant: Option<Tenant>,
+    /// Whom rows are written as; `None`: whoever logged in.
+    pub(super) role: Option<Role>,
     pub(super) constraints_sql: Arc<str>,
     pub(super) cancel: Cancel,
     /// Kept between transactions.
@@ -79,26 +85,34 @@ impl PostgresDatabase {
     /// # Errors
     /// `Config`: the URL cannot be used.
     pub fn new(settings: DatabaseSettings) -> DbResult<PostgresDatabase> {
-        let named = settings.pooler == Pooler::None;
-        let advance_sql = advance::sql(&settings.offsets_table).into();
-        let dead_letters_sql = dead_letters::insert_sql(&settings.dead_letters_table).into();
-        let values = Arc::new(ValueSettings::new(&settings));
-        Ok(PostgresDatabase {
-            values,
-            settings: PgSettings::new(settings)?,
+        let ledger = Arc::new(OwnerTables::new(&settings));
+        Ok(PostgresDatabase::with(PgSettings::new(settings)?, ledger, None, None))
+    }
+
+    /// With positions and letters kept in `ledger`, sessions of a pool, and a role to write as.
+    pub(super) fn with(
+        settings: PgSettings,
+        ledger: Arc<dyn Ledger>,
+        tenant: Option<Tenant>,
+        role: Option<Role>,
+    ) -> PostgresDatabase {
+        PostgresDatabase {
+            values: Arc::new(ValueSettings::new(&settings.common)),
+            named: settings.common.pooler == Pooler::None,
+            settings,
             session: None,
-            named,
             tables: HashMap::new(),
             plans: HashMap::new(),
             sent: VecDeque::new(),
             settled: VecDeque::new(),
             failed: false,
-            advance_sql,
-            dead_letters_sql,
+            ledger,
+            tenant,
+            role,
             constraints_sql: "SET CONSTRAINTS ALL IMMEDIATE".into(),
             cancel: Arc::new(|| false),
             pipeline: Pipeline::new(),
-        })
+        }
     }
 
     fn typing(&self) -> ddl::Typing {
@@ -109,7 +123,7 @@ impl PostgresDatabase {
     /// Runs something else than a transaction: first what is under way is read to its end, and kept.
     pub(super) fn ask<T>(
         &mut self,
-        run: impl FnOnce(&mut Session, &PgSettings) -> DbResult<T>,
+        run: impl FnOnce(&mut Session, &dyn Ledger) -> DbResult<T>,
     ) -> DbResult<T> {
         self.connect()?;
         while !self.sent.is_empty() {
@@ -121,7 +135,7 @@ impl PostgresDatabase {
         }
         self.connect()?;
         let Some(session) = self.session.as_mut() else { return Err(not_connected()) };
-        let result = run(session, &self.settings);
+        let result = run(session, &*self.ledger);
         self.after(result)
     }
 
@@ -147,6 +161,9 @@ impl PostgresDatabase {
             );
             self.named = false;
             self.plans.clear();
+            if let Some(tenant) = &self.tenant {
+                tenant.unname();
+            }
         }
         symptom
     }
@@ -180,10 +197,30 @@ impl Database for PostgresDatabase {
             }
             self.lose_session();
         }
-        let mut session = Session::open(&self.settings, self.named, &self.cancel)?;
-        store::ensure(&mut session, &self.settings)?;
+        let session = match &self.tenant {
+            Some(tenant) => tenant.borrow(&self.cancel)?,
+            None => {
+                let mut session = Session::open(&self.settings, self.named, &self.cancel)?;
+                self.ledger.ensure(&mut session)?;
+                session
+            }
+        };
+        self.named = session.statements.named();
         self.session = Some(session);
         Ok(())
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.tenant.as_ref().is_some_and(Tenant::shares)
+    }
+
+    fn rest(&mut self) {
+        if self.in_flight() == 0
+            && let Some(tenant) = &self.tenant
+            && let Some(session) = self.session.take()
+        {
+            tenant.give_back(session);
+        }
     }
 
     fn disconnect(&mut self) {
@@ -204,7 +241,7 @@ impl Database for PostgresDatabase {
     ) -> Result<Vec<Position>, ClaimError> {
         let mut unresolved = None;
         let claimed =
-            self.ask(|session, settings| match store::claim(session, settings, seats, resolver) {
+            self.ask(|session, ledger| match ledger::claim(ledger, session, seats, resolver) {
                 Ok(positions) => Ok(positions),
                 Err(ClaimError::Database(error)) => Err(error),
                 Err(ClaimError::Resolve(error)) => {
@@ -219,15 +256,15 @@ impl Database for PostgresDatabase {
     }
 
     fn positions(&mut self, partitions: &[TopicPartition]) -> DbResult<Vec<Option<Position>>> {
-        self.ask(|session, settings| store::positions(session, settings, partitions))
+        self.ask(|session, ledger| ledger::positions(ledger, session, partitions))
     }
 
     fn stored(&mut self) -> DbResult<Vec<(TopicPartition, i64)>> {
-        self.ask(store::stored)
+        self.ask(|session, ledger| ledger.stored(session))
     }
 
     fn set_positions(&mut self, changes: &[(TopicPartition, Option<i64>)]) -> DbResult<()> {
-        self.ask(|session, settings| store::set_positions(session, settings, changes))
+        self.ask(|session, ledger| ledger.set_positions(session, changes))
     }
 
     fn table(&mut self, name: &TableName) -> DbResult<Option<Arc<Table>>> {
@@ -244,9 +281,14 @@ impl Database for PostgresDatabase {
 
     fn forget_tables(&mut self) {
         self.tables.clear();
-        self.plans.clear();
-        if let Some(session) = &mut self.session {
-            session.statements.forget_all();
+        let plans = std::mem::take(&mut self.plans);
+        let Some(session) = &mut self.session else { return };
+        match self.tenant {
+            None => session.statements.forget_all(),
+            // The others are other people's.
+            Some(_) => {
+                plans.values().for_each(|plan| session.statements.forget(&plan.statements()));
+            }
         }
     }
 
@@ -352,19 +394,14 @@ impl Database for PostgresDatabase {
     }
 
     fn outbox(&mut self, letters_max: usize) -> DbResult<Vec<DeadLetter>> {
-        self.ask(|session, settings| {
-            let common = &settings.common;
-            dead_letters::outbox(session, &common.dead_letters_table, &common.owner, letters_max)
-        })
+        self.ask(|session, ledger| ledger.outbox(session, letters_max))
     }
 
     fn forwarded(&mut self, ids: &[i64]) -> DbResult<()> {
         if ids.is_empty() {
             return Ok(());
         }
-        self.ask(|session, settings| {
-            dead_letters::forwarded(session, &settings.common.dead_letters_table, ids)
-        })
+        self.ask(|session, ledger| ledger.forwarded(session, ids))
     }
 
     fn set_cancel(&mut self, cancelled: Cancel) {

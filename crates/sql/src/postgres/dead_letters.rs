@@ -41,10 +41,44 @@ pub(super) fn insert_sql(table: &TableName) -> String {
 const PARAMS: usize = 17;
 
 /// A reject with its record.
-struct Letter<'a> {
-    raw: &'a RawBatch,
-    record: Option<&'a RawRecord>,
-    reject: &'a RejectRow,
+pub(super) struct Letter<'a> {
+    pub(super) raw: &'a RawBatch,
+    pub(super) record: Option<&'a RawRecord>,
+    pub(super) reject: &'a RejectRow,
+}
+
+/// The rejects of a transaction with their records.
+pub(super) fn letters_of<'a>(transaction: &Transaction<'a>) -> Vec<Letter<'a>> {
+    let letter = |reject: &'a RejectRow| {
+        let raw = &*transaction.batches.get(reject.batch as usize)?.raw;
+        let record = raw.records().get(reject.reject.row as usize);
+        Some(Letter { raw, record, reject })
+    };
+    transaction.rejects.iter().filter_map(letter).collect()
+}
+
+impl Letter<'_> {
+    pub(super) fn offset(&self) -> Option<i64> {
+        self.record.map(|record| record.offset)
+    }
+
+    /// Milliseconds since 1970, where the record has a time.
+    pub(super) fn timestamp(&self) -> Option<i64> {
+        self.record.map(|record| record.timestamp).filter(|time| *time != -1)
+    }
+
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        self.record.and_then(|record| self.raw.get(record.key))
+    }
+
+    pub(super) fn value(&self) -> Option<Cow<'_, [u8]>> {
+        self.raw.value(self.reject.reject.row as usize)
+    }
+
+    /// `[["name", "base64" or null], …]`
+    pub(super) fn headers(&self) -> String {
+        headers_json(self.raw, self.reject.reject.row as usize)
+    }
 }
 
 /// Adds the statement that stores all rejects of a transaction.
@@ -54,15 +88,7 @@ pub(super) fn push(
     settings: &DatabaseSettings,
     transaction: &Transaction<'_>,
 ) {
-    let letters: Vec<Letter<'_>> = transaction
-        .rejects
-        .iter()
-        .filter_map(|reject| {
-            let raw = &*transaction.batches.get(reject.batch as usize)?.raw;
-            let record = raw.records().get(reject.reject.row as usize);
-            Some(Letter { raw, record, reject })
-        })
-        .collect();
+    let letters = letters_of(transaction);
     let name = building.prepare(sql);
     building
         .pipeline
@@ -71,18 +97,13 @@ pub(super) fn push(
             w.value(|buf| buf.extend_from_slice(clean(&settings.connector).as_bytes()));
             w.value(|buf| buf.extend(i32::try_from(settings.task).unwrap_or(0).to_be_bytes()));
             let all = || letters.iter();
-            let record = |l: &Letter<'_>| l.record.copied();
             w.value(|b| array::texts(b, all().map(|l| Some(&**l.raw.topic()))));
             w.value(|b| array::ints(b, all().map(|l| l.raw.partition())));
-            w.value(|b| array::longs(b, all().map(|l| record(l).map(|r| r.offset))));
-            w.value(|b| {
-                let times = all().map(|l| record(l).map(|r| r.timestamp).filter(|t| *t != -1));
-                array::instants(b, times);
-            });
-            w.value(|b| array::blobs(b, all().map(|l| record(l).and_then(|r| l.raw.get(r.key)))));
-            w.value(|b| array::blobs(b, all().map(|l| l.raw.value(l.reject.reject.row as usize))));
-            let headers: Vec<String> =
-                all().map(|l| headers_json(l.raw, l.reject.reject.row as usize)).collect();
+            w.value(|b| array::longs(b, all().map(Letter::offset)));
+            w.value(|b| array::instants(b, all().map(Letter::timestamp)));
+            w.value(|b| array::blobs(b, all().map(Letter::key)));
+            w.value(|b| array::blobs(b, all().map(Letter::value)));
+            let headers: Vec<String> = all().map(Letter::headers).collect();
             w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));
             let mut texts = |get: &dyn Fn(&RejectRow) -> Option<String>| {
                 let column: Vec<Option<String>> = all().map(|l| get(l.reject)).collect();
@@ -100,7 +121,8 @@ pub(super) fn push(
     building.steps.push(Step::DeadLetters);
 }
 
-fn clean(text: &str) -> Cow<'_, str> {
+/// Text without NUL characters.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{fffd}"))
     } else {
@@ -108,7 +130,6 @@ fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `[["name", "base64" or null], …]`
 fn headers_json(raw: &RawBatch, row: usize) -> String {
     let headers: Vec<(Cow<'_, str>, Option<String>)> =
         raw.headers(row).map(|(name, v)| (clean(name), v.map(|v| BASE64.encode(v)))).collect();

@@ -58,10 +58,13 @@ impl PostgresDatabase {
         batches: &[Batch],
     ) -> DbResult<Option<String>> {
         let state = error.sqlstate.clone().unwrap_or_default();
+        let role = self.role.clone();
+        let set = role.as_ref().map(|role| &*role.set);
         if let Some(constraint) = error.constraint.clone() {
             let table = names::table(&write.plan.table.name);
-            let found = self
-                .ask(|session, _| session.query(CONSTRAINED, &[Some(&table), Some(&constraint)]))?;
+            let found = self.ask(|session, _| {
+                session.query_as(set, CONSTRAINED, &[Some(&table), Some(&constraint)])
+            })?;
             if found.len() == 1 {
                 return Ok(found.text(0, 0).map(str::to_owned));
             }
@@ -71,7 +74,7 @@ impl PostgresDatabase {
         }
         let pg = self.table_of(&write.plan)?;
         let values = self.texts(&pg, write, row, batches);
-        self.ask(|session, _| Ok(refusing(session, &pg, &values, &state)))
+        self.ask(|session, _| Ok(refusing(session, set, &pg, &values, &state)))
     }
 
     /// The row's values as text, by column of the table.
@@ -101,6 +104,7 @@ impl PostgresDatabase {
 /// The first column whose type refuses its value.
 fn refusing(
     session: &mut Session,
+    role: Option<&str>,
     pg: &PgTable,
     values: &[(usize, String)],
     state: &str,
@@ -117,7 +121,7 @@ fn refusing(
             ),
             false => format!("SELECT CAST($1::text AS {kind})"),
         };
-        let refused = match session.query(&sql, &[Some(text)]) {
+        let refused = match session.query_as(role, &sql, &[Some(text)]) {
             Ok(rows) => cut && rows.text(0, 0) == Some("t"),
             Err(error) => {
                 if !session.is_usable() {

@@ -11,7 +11,6 @@ use super::advance;
 use super::building::Step;
 use super::catalog::PgTable;
 use super::errors::server_error;
-use super::names;
 use super::wire::{Failure, Reply, TransactionStatus};
 use crate::database::{DbError, DbErrorKind, DbResult, RowLocation};
 use crate::write::Advance;
@@ -51,7 +50,9 @@ impl Sent {
         let step = self.step(failure);
         let mut converted = server_error(error);
         match step {
-            Some(Step::Advance(n)) if code == "22012" => advance::stale(self.advances.get(n)),
+            Some(Step::Advance(n)) if matches!(code, "22012" | "PK001") => {
+                advance::stale(self.advances.get(n))
+            }
             Some(Step::Advance(_) | Step::DeadLetters) => own_table(converted),
             Some(Step::Probe { .. }) if code == "22012" => append_hit(),
             Some(Step::Copy { append: true, .. }) if code == "23505" => append_hit(),
@@ -63,9 +64,9 @@ impl Sent {
                 if let Some(table) = table {
                     self.locate(&mut converted, failure, write, table);
                 }
-                with_grant(converted, table)
+                converted
             }
-            _ => with_grant(converted, table),
+            _ => converted,
         }
     }
 
@@ -118,19 +119,6 @@ pub(super) fn copy_is_refused(code: &str) -> bool {
 fn append_hit() -> DbError {
     let text = "some keys exist already; the rows are merged instead of appended";
     DbError::new(DbErrorKind::Concurrency, text)
-}
-
-fn with_grant(error: DbError, table: Option<&PgTable>) -> DbError {
-    match table {
-        Some(table) if error.sqlstate.as_deref() == Some("42501") => {
-            let table = names::table(&table.table.name);
-            error.hint(format!(
-                "as the owner of the table: GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO \
-                 the role; with row-level security, its policies must allow the rows"
-            ))
-        }
-        _ => error,
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! longer than its own time limits allow.
 
 use super::errors::{convert, convert_connect, ends_session};
+use super::pool::Permit;
 use super::settings::PgSettings;
 use super::statements::Statements;
 use super::wire::{
@@ -30,6 +31,8 @@ pub(super) struct Session {
     patience: Option<Duration>,
     /// Sets the time limits for one transaction; behind a pooler only.
     local: Option<Arc<str>>,
+    /// Its place among the sessions of a pool.
+    pub(super) permit: Option<Permit>,
 }
 
 impl Session {
@@ -65,6 +68,7 @@ impl Session {
             cancel: cancel.clone(),
             patience: patience(&settings.session),
             local: local.filter(|sql| !sql.is_empty()).map(Arc::from),
+            permit: None,
         })
     }
 
@@ -109,9 +113,22 @@ impl Session {
 
     /// Runs one statement and gives its rows as text.
     pub(super) fn query(&mut self, sql: &str, params: &[Option<&str>]) -> DbResult<Rows> {
+        self.query_as(None, sql, params)
+    }
+
+    /// The same as another role, which the statement `role` takes on for this transaction.
+    pub(super) fn query_as(
+        &mut self,
+        role: Option<&str>,
+        sql: &str,
+        params: &[Option<&str>],
+    ) -> DbResult<Rows> {
         let params: Vec<Param<'_>> =
             params.iter().map(|p| p.map_or(Param::Null, |t| Param::Text(t.as_bytes()))).collect();
         let mut pipeline = Pipeline::new();
+        if let Some(role) = role {
+            pipeline.parse("", role, &[]).bind("", &[], Format::Text).execute(0);
+        }
         pipeline.parse("", sql, &[]).bind("", &params, Format::Text).execute(0).sync();
         let mut reply = checked(self.run(&mut pipeline)?)?;
         Ok(reply.statements.pop().unwrap_or_default().rows)

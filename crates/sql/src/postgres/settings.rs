@@ -13,7 +13,7 @@ const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(30);
 /// How often the server looks whether the worker is still there, while a statement runs.
 const CLIENT_CHECK: Duration = Duration::from_secs(5);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PgSettings {
     pub(super) common: DatabaseSettings,
     pub(super) connect: ConnectConfig,

@@ -12,7 +12,7 @@ use super::database::{PostgresDatabase, not_connected};
 use super::queue::{Sent, copy_is_refused};
 use super::wire::{Failure, Pipeline, Reply};
 use super::write::{self, PlanState};
-use super::{advance, dead_letters, names};
+use super::{names, rights};
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::table::TableName;
 use crate::write::{Transaction, WritePlan};
@@ -86,7 +86,17 @@ impl PostgresDatabase {
             ) => self.plans.get_mut(&plan),
             _ => None,
         };
-        let error = sent.failed(failure, plan.as_ref().map(|p| p.table()));
+        let mut error = sent.failed(failure, plan.as_ref().map(|p| p.table()));
+        if error.sqlstate.as_deref() == Some("42501") || step == Some(Step::Role) {
+            let login = self.settings.connect.user_or_default();
+            error = match (&self.role, step) {
+                (Some(role), Some(Step::Role)) => role.refused(error, &login),
+                (role, _) => {
+                    let role = role.as_ref().map_or(&*login, |role| &*role.name);
+                    rights::lacking(error, role, plan.as_ref().map(|p| p.plan()))
+                }
+            };
+        }
         if let Some(state) = plan {
             let wrong_guess = error.kind == DbErrorKind::Concurrency;
             match step {
@@ -144,10 +154,13 @@ impl PostgresDatabase {
         if let Some(table) = self.tables.get(name) {
             return Ok(Some(table.clone()));
         }
+        let role = self.role.clone();
+        let set = role.as_ref().map(|role| &*role.set);
         let found = self.ask(|session, _| {
             let mut pipeline = Pipeline::new();
-            catalog::ask(&mut pipeline, name);
-            let mut found = catalog::read(&session.run(&mut pipeline)?, name)?;
+            catalog::ask(&mut pipeline, name, set);
+            let reply = session.run(&mut pipeline)?;
+            let mut found = catalog::read(&reply, name, set.is_some())?;
             if let Some(table) = &mut found {
                 catalog::complete(session, table)?;
             }
@@ -182,12 +195,11 @@ impl PostgresDatabase {
         if let Some(limits) = limits {
             building.plain(&limits, Step::Limits);
         }
-        advance::push(
-            &mut building,
-            &self.advance_sql,
-            &self.settings.common.owner,
-            &sent.advances,
-        );
+        self.ledger.push_advances(&mut building, transaction);
+        let role = self.role.as_ref().filter(|_| transaction.has_rows());
+        if let Some(role) = role {
+            building.plain(&role.set, Step::Role);
+        }
         for table in transaction.truncates {
             building
                 .plain(&format!("TRUNCATE TABLE {}", names::table(table)).into(), Step::Truncate);
@@ -203,11 +215,14 @@ impl PostgresDatabase {
             }
         }
         if written.is_ok() {
-            if !transaction.rejects.is_empty() {
-                let sql = &self.dead_letters_sql;
-                dead_letters::push(&mut building, sql, &self.settings.common, transaction);
+            if let Some(role) = role {
+                building.plain(&self.constraints_sql, Step::Constraints);
+                building.plain(&role.reset, Step::Role);
             }
-            if deferrable {
+            if !transaction.rejects.is_empty() {
+                self.ledger.push_letters(&mut building, transaction);
+            }
+            if deferrable && role.is_none() {
                 building.plain(&self.constraints_sql, Step::Constraints);
             }
             building.statements.close_doomed(building.pipeline);

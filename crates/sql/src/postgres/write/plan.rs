@@ -165,9 +165,20 @@ impl PlanState {
         self.append.succeeded();
     }
 
+    /// The texts of its statements.
+    pub(in crate::postgres) fn statements(&self) -> Vec<Arc<str>> {
+        let common = [&self.copy_text_sql, &self.copy_binary_sql, &self.guard_sql];
+        let some = self.arrays_sql.iter().chain(&self.probe_sql);
+        some.chain(common).cloned().collect()
+    }
+
     /// The table has constraints that would otherwise be checked by the commit.
     pub(in crate::postgres) fn deferrable(&self) -> bool {
         self.pg.deferrable
+    }
+
+    pub(in crate::postgres) fn plan(&self) -> &WritePlan {
+        &self.plan
     }
 
     pub(in crate::postgres) fn table(&self) -> &PgTable {

@@ -1,0 +1,96 @@
+//! Dead letters of the SQL control plane: a row of `errors` for each record that became no row.
+//!
+//! Place in the data path: the last statement of a transaction that has rejects. A record that is
+//! refused again, after its position was set back, replaces what was said of it before.
+
+use super::ledger::ConsumerTables;
+use crate::postgres::array;
+use crate::postgres::building::{Building, Step};
+use crate::postgres::dead_letters::{Letter, clean, letters_of};
+use crate::postgres::wire::Format;
+use crate::write::Transaction;
+use data::Stage;
+use std::sync::Arc;
+
+/// The INSERT: constants first, then an array for each column.
+pub(super) fn insert_sql(schema: &str) -> String {
+    format!(
+        "INSERT INTO {schema}.errors (consumer_id, replay_id, topic, partition, \"offset\", \
+         record_timestamp, key, value, headers, stage, sqlstate, message, column_name, schema_id) \
+         SELECT $1::int4, $2::int8, r.topic, r.partition, r.record_offset, r.record_timestamp, \
+         r.key, r.value, r.headers::jsonb, r.stage, r.sqlstate, r.message, r.column_name, \
+         r.schema_id FROM unnest($3::text[], $4::int4[], $5::int8[], $6::timestamptz[], \
+         $7::bytea[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[], \
+         $13::text[], $14::int8[]) AS r(topic, partition, record_offset, record_timestamp, key, \
+         value, headers, stage, sqlstate, message, column_name, schema_id) \
+         ON CONFLICT (consumer_id, (coalesce(replay_id, 0)), partition, \"offset\") DO UPDATE SET \
+         record_timestamp = EXCLUDED.record_timestamp, key = EXCLUDED.key, \
+         value = EXCLUDED.value, headers = EXCLUDED.headers, stage = EXCLUDED.stage, \
+         sqlstate = EXCLUDED.sqlstate, message = EXCLUDED.message, \
+         column_name = EXCLUDED.column_name, schema_id = EXCLUDED.schema_id, created_at = now(), \
+         retry_queued_at = NULL, retried_at = NULL, resolved = false"
+    )
+}
+
+const PARAMS: usize = 14;
+
+/// Adds the statement that stores all rejects of a transaction.
+pub(super) fn push(
+    building: &mut Building<'_>,
+    sql: &Arc<str>,
+    tables: &ConsumerTables,
+    transaction: &Transaction<'_>,
+) {
+    let letters = letters_of(transaction);
+    let name = building.prepare(sql);
+    building
+        .pipeline
+        .bind_with(&name, &[Format::Binary; PARAMS], Format::Binary, |w| {
+            w.value(|b| b.extend_from_slice(&tables.consumer_id.to_be_bytes()));
+            match tables.replay_id {
+                Some(id) => w.value(|b| b.extend_from_slice(&id.to_be_bytes())),
+                None => w.null(),
+            }
+            let all = || letters.iter();
+            w.value(|b| array::texts(b, all().map(|l| Some(&**l.raw.topic()))));
+            w.value(|b| array::ints(b, all().map(|l| l.raw.partition())));
+            w.value(|b| array::longs(b, all().map(Letter::offset)));
+            w.value(|b| array::instants(b, all().map(Letter::timestamp)));
+            w.value(|b| array::blobs(b, all().map(Letter::key)));
+            w.value(|b| array::blobs(b, all().map(Letter::value)));
+            let headers: Vec<String> = all().map(Letter::headers).collect();
+            w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));
+            w.value(|b| array::texts(b, all().map(|l| Some(stage(l.reject.reject.stage)))));
+            let mut texts = |get: &dyn Fn(&Letter<'_>) -> Option<String>| {
+                let column: Vec<Option<String>> = all().map(get).collect();
+                w.value(|b| array::texts(b, column.iter().map(Option::as_deref)));
+            };
+            texts(&|l| l.reject.reject.sqlstate.as_deref().map(|t| clean(t).into_owned()));
+            texts(&|l| Some(clean(&l.reject.reject.message).into_owned()));
+            texts(&|l| l.reject.reject.column.as_deref().map(|t| clean(t).into_owned()));
+            let framed = tables.framed;
+            w.value(|b| array::longs(b, all().map(|l| schema_id(l).filter(|_| framed))));
+        })
+        .execute(0);
+    building.steps.push(Step::DeadLetters);
+}
+
+fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::KeyConverter | Stage::ValueConverter | Stage::HeaderConverter => "decode",
+        Stage::Transformation => "map",
+        Stage::TaskPut | Stage::KafkaProduce => "write",
+    }
+}
+
+/// The id that a Schema Registry's framing begins with: a zero, then four bytes. Of the key where the
+/// key was not readable.
+fn schema_id(letter: &Letter<'_>) -> Option<i64> {
+    let of_key = letter.reject.reject.stage == Stage::KeyConverter;
+    let value = letter.value();
+    let bytes = if of_key { letter.key() } else { value.as_deref() }?;
+    match bytes {
+        [0, a, b, c, d, ..] => Some(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
+        _ => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! Writing rows as another role than the one that logged in.
+//!
+//! Place in the data path: around the rows of a transaction, within its one round trip. Grants and
+//! row-level security are then those of the role. Deferred constraints are checked before the role is
+//! given back, because what they run would else run as ours.
+
+use crate::database::{DbError, DbErrorKind};
+use crate::postgres::names;
+use std::sync::Arc;
+
+/// A role to write as.
+#[derive(Clone, Debug)]
+pub(in crate::postgres) struct Role {
+    pub(in crate::postgres) name: Arc<str>,
+    /// Takes the role on until the transaction ends. Not `SET LOCAL`, which warns of a missing
+    /// transaction block each time.
+    pub(in crate::postgres) set: Arc<str>,
+    /// Gives it back.
+    pub(in crate::postgres) reset: Arc<str>,
+}
+
+impl Role {
+    pub(in crate::postgres) fn new(name: &str) -> Role {
+        Role {
+            name: name.into(),
+            set: format!("SELECT set_config('role', {}, true)", names::literal(name)).into(),
+            reset: "RESET ROLE".into(),
+        }
+    }
+
+    /// The error of taking it on.
+    pub(in crate::postgres) fn refused(&self, mut error: DbError, login: &str) -> DbError {
+        let (role, login) = (&self.name, names::ident(login));
+        match error.sqlstate.as_deref() {
+            Some("42501") => {
+                error.kind = DbErrorKind::Config;
+                error.message = format!("the worker's role {login} may not act as {role}");
+                error.hint(format!("GRANT {} TO {login}", names::ident(role)))
+            }
+            Some("22023" | "42704") => {
+                error.kind = DbErrorKind::Config;
+                error.message = format!("the role {role}, which owns the consumer, does not exist");
+                error.hint("create the role, or drop the consumer and define it as another role")
+            }
+            _ => error,
+        }
+    }
+}
