@@ -99,7 +99,8 @@ impl Deliver {
                     self.serve(command);
                     Ok(())
                 }
-                Next::Batches(batches) => self.deliver(batches),
+                // Partitions that wait do not wait until nothing comes for the others.
+                Next::Batches(batches) => self.deliver(batches).and_then(|()| self.open()),
                 Next::Idle if self.retry_wait().is_some() => Ok(()),
                 Next::Idle => self.catch_up(),
             };
@@ -271,6 +272,8 @@ impl Deliver {
         }
         self.state.open.extend(self.state.opening.iter().cloned());
         self.state.opening.clear();
+        // The last owner may have left letters behind.
+        self.state.outbox |= self.dead_letters.is_some();
         self.shared.seated(starts);
         self.settled();
         Ok(())
@@ -366,5 +369,127 @@ impl Deliver {
         let all: Vec<TopicPartition> = self.state.open.iter().cloned().collect();
         self.task.close(&all, false, &mut self.context);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mailbox::Limits;
+    use super::*;
+    use crate::errors::{Breaker, ErrorLog};
+    use crate::status::StatusCell;
+    use api::{DeadLetter, Result, Seat, Side, SinkContext, StartResolver};
+    use config::Props;
+    use data::{Batch, RawBatchBuilder, TimestampType};
+    use kafka::{ClientSettings, NoRebalance, SinkConsumer};
+
+    fn tp(partition: i32) -> TopicPartition {
+        TopicPartition::new("t", partition)
+    }
+
+    fn record(offset: i64) -> RawBatch {
+        let mut builder = RawBatchBuilder::new(tp(0));
+        builder.push(offset, 0, TimestampType::CreateTime, None, Some(b"1"));
+        builder.finish(offset + 1)
+    }
+
+    /// Cannot open partition 1 at first; whenever it has taken a record there is the next one, until
+    /// the task is told to stop.
+    struct Busy {
+        shared: Arc<Shared>,
+        opened: bool,
+        left: i64,
+    }
+
+    impl SinkTask for Busy {
+        fn open(
+            &mut self,
+            seats: &[Seat],
+            _: &mut dyn StartResolver,
+            _: &mut dyn SinkContext,
+        ) -> Result<Vec<i64>> {
+            if seats.iter().any(|seat| seat.tp == tp(1))
+                && !std::mem::replace(&mut self.opened, true)
+            {
+                return Err(Error::retriable("not now"));
+            }
+            Ok(vec![0; seats.len()])
+        }
+
+        fn put(&mut self, batches: Vec<Batch>, _: &mut dyn SinkContext) -> Result<()> {
+            self.left -= 1;
+            match batches.first() {
+                Some(batch) if self.left > 0 => {
+                    self.shared.mailbox.push(record(batch.next_offset()));
+                }
+                _ => self.shared.mailbox.command(Command::Stop),
+            }
+            Ok(())
+        }
+
+        fn flush(&mut self, _: &mut dyn SinkContext) -> Result<()> {
+            Ok(())
+        }
+
+        fn close(&mut self, _: &[TopicPartition], _: bool, _: &mut dyn SinkContext) {}
+
+        fn outbox(&mut self, _: usize) -> Result<Vec<DeadLetter>> {
+            Ok(Vec::new())
+        }
+
+        fn forwarded(&mut self, _: &[i64]) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Anywhere;
+
+    impl Starts for Anywhere {
+        fn seats(&mut self, _: &ClientHandle, partitions: &[TopicPartition]) -> Result<Vec<Seat>> {
+            let seat = |tp: &TopicPartition| Seat { tp: tp.clone(), topic_id: None };
+            Ok(partitions.iter().map(seat).collect())
+        }
+
+        fn resolve(
+            &mut self,
+            _: &ClientHandle,
+            _: &[TopicPartition],
+            _: bool,
+        ) -> Result<Vec<api::ResolvedStart>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_partition_that_could_not_be_opened_is_not_held_up_by_those_that_are_busy() {
+        let limits = Limits { batch_rows_max: 9, batch_bytes_max: 999, queue_bytes_max: 999 };
+        let shared = Arc::new(Shared::new(limits, None, StatusCell::default(), None));
+        let connector = "c".to_owned();
+        let log = ErrorLog { connector, task: 0, each_record: false, coordinates: false };
+        let context = Context::new(shared.clone(), Breaker::new(1.0), log, "");
+        let make = |class: &str, side| {
+            (converters::find(class).unwrap().make)(&Props::new(), side).unwrap()
+        };
+        let chain = Chain::new(
+            make("ByteArrayConverter", Side::Key),
+            make("ByteArrayConverter", Side::Value),
+            make("SimpleHeaderConverter", Side::Header),
+            Vec::new(),
+        );
+        let task = Busy { shared: shared.clone(), opened: false, left: 20 };
+        // The pause is over when the thread looks next, as after a command that took long.
+        let (starts, backoff_max) = (Box::new(Anywhere), Duration::ZERO);
+        let deliver =
+            Deliver::new(Box::new(task), chain, context, shared.clone(), starts, None, backoff_max);
+        let settings: ClientSettings = [("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
+        let consumer = SinkConsumer::new(&settings, Box::new(NoRebalance)).unwrap();
+        for partition in 0..2 {
+            shared.open(consumer.handle(), &[tp(partition)]);
+        }
+        shared.mailbox.push(record(0));
+        deliver.run().unwrap();
+        assert_eq!(shared.take_seats().into_keys().collect::<Vec<_>>(), [tp(0), tp(1)]);
     }
 }

@@ -42,6 +42,8 @@ struct State<C> {
     /// Bytes that wait, and bytes that the deliver thread is at.
     bytes: usize,
     taken: usize,
+    /// Nobody serves commands any more.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -59,8 +61,8 @@ const SCANT_BYTES: usize = 64 << 10;
 
 impl<C> Mailbox<C> {
     pub(crate) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<TaskMetrics>) -> Self {
-        let state =
-            State { commands: VecDeque::new(), batches: VecDeque::new(), bytes: 0, taken: 0 };
+        let (commands, batches) = (VecDeque::new(), VecDeque::new());
+        let state = State { commands, batches, bytes: 0, taken: 0, ended: false };
         Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits, budget, metrics }
     }
 
@@ -77,8 +79,22 @@ impl<C> Mailbox<C> {
     }
 
     pub(crate) fn command(&self, command: C) {
-        self.lock().commands.push_back(command);
+        let mut state = self.lock();
+        if !state.ended {
+            state.commands.push_back(command);
+        }
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Drops commands from now on, and those that wait: whoever waits for an answer learns that there
+    /// will be none.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        let unserved = std::mem::take(&mut state.commands);
+        drop(state);
+        drop(unserved);
     }
 
     /// Adds a fetched batch: to the waiting one of its partition where that has room.
@@ -109,7 +125,10 @@ impl<C> Mailbox<C> {
 
     /// How many bytes may be fetched; `None`: nothing now.
     pub(crate) fn room(&self) -> Option<usize> {
-        let state = self.lock();
+        self.room_in(&self.lock())
+    }
+
+    fn room_in(&self, state: &State<C>) -> Option<usize> {
         if state.bytes >= self.limits.queue_bytes_max {
             return None;
         }
@@ -123,7 +142,7 @@ impl<C> Mailbox<C> {
 
     /// Waits until more may be fetched, at most `timeout`.
     pub(crate) fn wait_for_room(&self, timeout: Duration) -> bool {
-        let full = |state: &mut State<C>| state.bytes >= self.limits.queue_bytes_max;
+        let full = |state: &mut State<C>| self.room_in(state).is_none();
         let waited = self.changed.wait_timeout_while(self.lock(), timeout, full);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
@@ -273,6 +292,7 @@ mod tests {
         other.push(batch(0, 0, 1));
         let waiting = budget.used_bytes();
         assert_eq!(other.room(), None, "it has something to do");
+        assert!(!other.wait_for_room(Duration::ZERO), "nobody may spin meanwhile");
         assert_eq!(taken(&one), [(0, 0, 4)]);
         assert_eq!(budget.used_bytes(), waiting, "it is being delivered");
         assert!(matches!(one.next(Duration::ZERO), Next::Idle));

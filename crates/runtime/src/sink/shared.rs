@@ -207,9 +207,29 @@ impl Shared {
 
     pub(crate) fn delivering_ended(&self) {
         self.delivering.store(false, Ordering::Release);
+        self.mailbox.end();
         // Taking the lock orders this with waiters that checked just before.
         drop(self.seats());
         self.seats_changed.notify_all();
         self.tell();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rebalance that began while the last batch failed would else wait for as long as it may.
+    #[test]
+    fn whoever_waits_for_a_lane_that_has_failed_is_told() {
+        let limits = Limits { batch_rows_max: 1, batch_bytes_max: 1, queue_bytes_max: 1 };
+        let shared = Arc::new(Shared::new(limits, None, StatusCell::default(), None));
+        let before = shared.begin_close(&[TopicPartition::new("t", 0)], false);
+        shared.delivering_ended();
+        let (done, finished) = crossbeam_channel::bounded(1);
+        shared.mailbox.command(Command::Close { partitions: Vec::new(), lost: false, done });
+        for asked in [before.done.unwrap(), finished] {
+            assert_eq!(asked.try_recv(), Err(crossbeam_channel::TryRecvError::Disconnected));
+        }
     }
 }

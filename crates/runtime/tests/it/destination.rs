@@ -27,6 +27,10 @@ pub(crate) struct Stored {
     pub(crate) held_max: usize,
     pub(crate) opens: usize,
     pub(crate) closes: Vec<(i32, bool)>,
+    /// Dead letters that are to be forwarded.
+    pub(crate) letters: Vec<DeadLetter>,
+    /// How often it was looked for letters in vain.
+    pub(crate) no_letters: usize,
 }
 
 /// Shared by the tasks of one test, as a database would be.
@@ -108,11 +112,14 @@ impl SinkTask for MemorySink {
         self.store.lock().unwrap().closes.extend(closes);
     }
 
-    fn outbox(&mut self, _letters_max: usize) -> Result<Vec<DeadLetter>> {
-        Ok(Vec::new())
+    fn outbox(&mut self, letters_max: usize) -> Result<Vec<DeadLetter>> {
+        let mut store = self.store.lock().unwrap();
+        store.no_letters += usize::from(store.letters.is_empty());
+        Ok(store.letters.iter().take(letters_max).cloned().collect())
     }
 
-    fn forwarded(&mut self, _ids: &[i64]) -> Result<()> {
+    fn forwarded(&mut self, ids: &[i64]) -> Result<()> {
+        self.store.lock().unwrap().letters.retain(|letter| !ids.contains(&letter.id));
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! What a task does when all is well, and when it is not.
 
 use crate::destination::{Failure, MemorySink, Store};
-use api::Side;
+use api::{DeadLetter, Side};
 use config::Props;
 use data::TopicPartition;
 use kafka::{
@@ -9,8 +9,8 @@ use kafka::{
     ProducerRecord, SinkConsumer,
 };
 use runtime::{
-    Chain, ErrorLog, SinkTaskHandle, SinkTaskSettings, State, StatusCell, StopMode, Topics,
-    spawn_sink_task,
+    Chain, DeadLetterSettings, ErrorLog, SinkTaskHandle, SinkTaskSettings, State, StatusCell,
+    StopMode, Topics, spawn_sink_task,
 };
 use std::time::Duration;
 use testkit::eventually;
@@ -279,6 +279,48 @@ fn a_group_member_takes_over_where_the_last_one_left_off() {
     let second = bench.start(group);
     bench.wait_for_all();
     stop(&second);
+}
+
+/// A task that dies may leave letters in the outbox; nothing needs to be reported for them to go.
+#[test]
+fn letters_that_the_last_owner_left_behind_are_forwarded() {
+    let bench = Bench::new();
+    bench.broker.create_topic("dead", 1).unwrap();
+    let handle = bench.start(|settings| {
+        settings.self_assign = false;
+        settings.consumer.insert("heartbeat.interval.ms".to_owned(), "100".to_owned());
+        settings.dead_letters = Some(DeadLetterSettings {
+            topic: "dead".to_owned(),
+            replication_factor: None,
+            context_headers: false,
+            producer: bench.client(&[]),
+        });
+    });
+    let opened_and_looked = |opens: usize| {
+        let store = bench.store.lock().unwrap();
+        (store.opens > opens && store.no_letters > 0).then_some(store.opens)
+    };
+    let opens = eventually(DEADLINE, "looked when it began", || opened_and_looked(0));
+    bench.store.lock().unwrap().letters.push(DeadLetter {
+        id: 7,
+        topic: "t".to_owned(),
+        partition: 0,
+        offset: 3,
+        timestamp: -1,
+        key: None,
+        value: Some(b"bad".to_vec()),
+        headers: Vec::new(),
+        stage: "VALUE_CONVERTER".to_owned(),
+        class: "C".to_owned(),
+        exception: "E".to_owned(),
+        message: "bad".to_owned(),
+    });
+    bench.broker.fail(MockRequest::Heartbeat, &[MockFailure::FencedInstance]).unwrap();
+    eventually(DEADLINE, "opened again", || opened_and_looked(opens));
+    eventually(DEADLINE, "forwarded", || {
+        bench.store.lock().unwrap().letters.is_empty().then_some(())
+    });
+    stop(&handle);
 }
 
 /// A member that was cut off for longer than its session may be fenced by what it had sent before: it
