@@ -59,7 +59,7 @@ pub mod enum_field {
     pub use crate::field::{enum_validator as validator, read_enum as read};
 }
 pub use password::{HIDDEN, Password};
-pub use props::{Props, looks_secret};
+pub use props::{Props, holds_credentials, looks_secret};
 pub use regexes::{FindIter, Found, JavaRegex, JavaReplacement, RegexFault, invalid_regex_text};
 pub use validator::{Bound, CustomCheck, Validator, invalid};
 pub use value::{Type, Value, java_trim};

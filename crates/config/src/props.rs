@@ -132,7 +132,7 @@ pub fn looks_secret(key: &str) -> bool {
 }
 
 /// Whether a value carries a login itself, as connection URLs do (`?password=…`, `//user:word@`).
-fn holds_credentials(value: &str) -> bool {
+pub fn holds_credentials(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     if lower.contains("password=") || lower.contains("-----begin") {
         return true;

@@ -24,4 +24,74 @@ pub(crate) enum Command {
     Transform(transform::Args),
     /// Print the configuration keys of a connector, a converter or the worker
     Options(options::Args),
+    #[command(flatten)]
+    Verb(::cli::Verb),
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::program;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        program().debug_assert();
+    }
+
+    #[test]
+    fn pages_of_the_command_line_are_fresh() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
+        let page = ::cli::reference(program());
+        if std::env::var_os("COPYCAT_REFRESH_DOCS").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == page,
+            "docs/reference/cli.md is stale: COPYCAT_REFRESH_DOCS=1 cargo test -p server pages"
+        );
+    }
+
+    #[test]
+    fn the_grammar_of_kcctl_is_understood() {
+        for line in [
+            "config set-context local --cluster http://localhost:8083 --username u --password p",
+            "config set-context local --bootstrap-servers b:9092 --offset-topic t",
+            "config use-context local",
+            "config get-contexts",
+            "config current-context",
+            "config remove-context local",
+            "info",
+            "get connectors",
+            "get plugins -t source,SINK",
+            "get plugins --types header_converter",
+            "get offsets a b",
+            "get loggers",
+            "get logger org.apache",
+            "describe connector a b",
+            "describe connectors -e a.* --tasks-config -o json",
+            "describe connector a --output-format text",
+            "describe plugin FileStreamSink --search-name topic",
+            "apply -f a.json -f b.json",
+            "apply -f a.json b.json --dry-run",
+            "apply -f - -n name",
+            "patch connector a -s k=v -s l=w -r m",
+            "patch connectors -e a.* --set k=v --remove l",
+            "patch logger root -l DEBUG -s cluster",
+            "patch offsets a --kafka-topic t --kafka-partition 0 --kafka-offset 5",
+            r#"patch offsets a --source-partition {"f":"x"} --source-offset {"p":1}"#,
+            "restart connector a b -t ALL",
+            "restart connectors -e a.* --tasks failed",
+            "restart task a/0",
+            "pause connector a",
+            "resume connectors a b",
+            "stop connector -e a.*",
+            "delete connector a",
+            "delete offsets a",
+        ] {
+            let words = std::iter::once("copycat").chain(line.split(' '));
+            let read = program().try_get_matches_from(words);
+            assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+        }
+    }
 }

@@ -1,22 +1,29 @@
 //! The `copycat` binary: commands, wiring, exit codes. Everything else is in the library crates.
 //!
 //! Data go to standard output, logs to standard error. Exit codes: 0 all well, 1 internal error or a
-//! check that failed, 2 the request or a file is wrong, 3 something that is needed is not reachable.
+//! check that failed, 2 the request or a file is wrong, 3 something that is needed is not reachable,
+//! 4 a plan has changes.
 
 mod cli;
-mod exit;
 mod logging;
 mod options;
 mod quickstart;
 mod standalone;
 mod transform;
 
-use clap::Parser;
+use ::cli::exit;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
+/// The whole command line.
+fn program() -> clap::Command {
+    ::cli::with_environment(Cli::command())
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    ::cli::complete(program);
+    let cli = Cli::from_arg_matches(&program().get_matches()).unwrap_or_else(|error| error.exit());
     match cli.command {
         Command::Standalone(args) => {
             let levels = logging::start(&cli.log);
@@ -25,5 +32,6 @@ fn main() -> ExitCode {
         Command::Quickstart(args) => quickstart::run(args),
         Command::Transform(args) => transform::run(&args),
         Command::Options(args) => options::run(&args),
+        Command::Verb(verb) => ::cli::run(&verb, program),
     }
 }

@@ -8,7 +8,6 @@ mod chain_checks;
 #[cfg(test)]
 mod checks;
 mod connector_file;
-mod document;
 #[cfg(test)]
 mod examples;
 mod worker_file;
@@ -28,7 +27,7 @@ use tokio::sync::{oneshot, watch};
 use worker_file::WorkerFile;
 
 pub(crate) use connector_file::read_config;
-pub(crate) use worker_file::read_properties;
+pub(crate) use connector_files::read_properties;
 
 /// Beyond the tasks' own time to stop.
 const SHUTDOWN_MARGIN: Duration = Duration::from_secs(10);
@@ -164,17 +163,16 @@ fn look_for_cluster(worker: Arc<Worker>, cluster: watch::Sender<Option<String>>)
 }
 
 async fn create(herder: &Herder, connector: ConnectorFile) -> Result<(), Failure> {
-    let ConnectorFile { name, config, target, path } = connector;
-    let path = path.display();
+    let ConnectorFile { name, config, target, source } = connector;
     match herder.create(name.clone(), config, target).await {
         Ok(_) => {
-            tracing::info!("connector {name} created from {path}");
+            tracing::info!("connector {name} created from {source}");
             Ok(())
         }
         Err(HerderError::Conflict(message) | HerderError::Invalid(message)) => {
-            Err(Failure::wrong_input(format!("{path}: {message}")))
+            Err(Failure::wrong_input(format!("{source}: {message}")))
         }
-        Err(error) => Err(Failure::unavailable(format!("{path}: {error}"))),
+        Err(error) => Err(Failure::unavailable(format!("{source}: {error}"))),
     }
 }
 

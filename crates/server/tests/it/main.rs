@@ -6,6 +6,7 @@ mod bad_files;
 mod bad_records;
 mod chaos;
 mod checks;
+mod cli;
 mod dead_letters;
 mod exposition;
 mod files;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// Each crate with the crates of ours that it may use outside its tests, lowest first.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("data", &[]),
     ("config-derive", &[]),
     ("config", &["data", "config-derive"]),
@@ -18,6 +18,8 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("transforms", &["data", "config", "api"]),
     ("sql", &["data", "config", "api"]),
     ("connectors", &["data", "config", "api", "sql"]),
+    ("connector-files", &["config"]),
+    ("cli", &["config", "connector-files"]),
     ("kafka", &["data", "config"]),
     ("runtime", &["data", "config", "api", "kafka"]),
     ("pipeline", &["data", "config", "api", "converters", "sql", "kafka", "runtime"]),
@@ -43,6 +45,8 @@ const SERVER: &[&str] = &[
     "pipeline",
     "herder",
     "rest",
+    "connector-files",
+    "cli",
 ];
 
 /// The benchmarks and checks of what the other crates offer.
@@ -50,10 +54,11 @@ const XTASK: &[&str] =
     &["data", "config", "api", "converters", "transforms", "sql", "golden", "testkit"];
 
 /// Crates of others that only some of ours may use.
-const RESERVED: [(&str, &[&str]); 4] = [
+const RESERVED: [(&str, &[&str]); 5] = [
     ("rdkafka", &["kafka", "testkit", "xtask"]),
     ("rdkafka-sys", &["kafka"]),
     ("axum", &["rest"]),
+    ("ureq", &["cli"]),
     ("tokio", &["herder", "rest", "server"]),
 ];
 

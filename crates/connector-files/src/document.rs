@@ -8,20 +8,23 @@ use std::fmt;
 
 /// # Errors
 /// Not JSON, or a key is given twice.
-pub(super) fn from_json(text: &str) -> Result<Value, String> {
+pub(crate) fn from_json(text: &str) -> Result<Value, String> {
     let read = serde_json::from_str(text).map(|Document(value)| value);
     read.map_err(|error| format!("JSON: {error}"))
 }
 
+/// Every document of a stream of YAML; empty ones are passed over.
+///
 /// # Errors
 /// Not YAML, or a key is given twice.
-pub(super) fn from_yaml(text: &str) -> Result<Value, String> {
+pub(crate) fn from_yaml(text: &str) -> Result<Vec<Value>, String> {
     // The document itself looks for keys that are given twice, and says so in words for users.
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
     };
-    let read = serde_saphyr::from_str_with_options(text, options).map(|Document(value)| value);
-    read.map_err(|error| format!("YAML: {error}"))
+    let read = serde_saphyr::from_multiple_with_options::<Document>(text, options);
+    let read = read.map_err(|error| format!("YAML: {error}"))?;
+    Ok(read.into_iter().map(|Document(value)| value).collect())
 }
 
 struct Document(Value);
@@ -117,7 +120,9 @@ mod tests {
         let value = json!({"a": [1, -2, 2.5, null, true, "x"], "b": {"a": {}}});
         assert_eq!(from_json(&value.to_string()).unwrap(), value);
         let yaml = "a: [1, -2, 2.5, null, true, x]\nb:\n  a: {}\n";
-        assert_eq!(from_yaml(yaml).unwrap(), value);
+        assert_eq!(from_yaml(yaml).unwrap(), [value]);
+        let stream = from_yaml("---\na: 1\n---\n# nothing\n---\nb: 2\n").unwrap();
+        assert_eq!(stream, [json!({"a": 1}), json!({"b": 2})]);
         assert!(from_json("{").unwrap_err().starts_with("JSON: "));
         assert!(from_yaml("a: [").unwrap_err().starts_with("YAML: "));
     }
