@@ -1,7 +1,8 @@
 //! An environment variable for every option: `COPYCAT_`, the command's words, the option's name.
 //! Options that all commands have in common name theirs themselves.
 
-use clap::{Arg, Command};
+use clap::builder::FalseyValueParser;
+use clap::{Arg, ArgAction, Command};
 
 /// The command line with a variable for each option that has none.
 pub fn with_environment(command: Command) -> Command {
@@ -22,7 +23,11 @@ fn named(arg: Arg, prefix: &str) -> Arg {
     let Some(long) = arg.get_long().map(word) else { return arg };
     let fixed = matches!(long.as_str(), "HELP" | "VERSION") || arg.is_hide_set();
     // What stands in the environment is not for help texts: it may be a secret.
-    let arg = arg.hide_env_values(true);
+    let mut arg = arg.hide_env_values(true);
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        // A variable says 1, yes or true; empty, 0, no and false are as if it were not there.
+        arg = arg.value_parser(FalseyValueParser::new());
+    }
     if fixed || arg.get_env().is_some() { arg } else { arg.env(format!("{prefix}_{long}")) }
 }
 
@@ -33,6 +38,17 @@ fn word(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_of_flags_are_read_leniently() {
+        for (value, wanted) in [("1", true), ("yes", true), ("0", false), ("", false)] {
+            let read = FalseyValueParser::new();
+            let command = Command::new("c");
+            let read =
+                clap::builder::TypedValueParser::parse_ref(&read, &command, None, value.as_ref());
+            assert_eq!(read.unwrap(), wanted, "{value}");
+        }
+    }
 
     #[test]
     fn each_option_has_a_variable_after_its_command() {

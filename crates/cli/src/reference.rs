@@ -19,7 +19,15 @@ pub fn page(program: Command) -> String {
     }
     let _ok = write!(page, "\n## Options of all commands with a worker\n\n");
     let common = program.get_subcommands().find(|command| command.get_name() == "get");
-    for arg in common.into_iter().flat_map(Command::get_arguments).filter(|arg| is_common(arg)) {
+    let common = common.into_iter().flat_map(Command::get_arguments);
+    let headed = |wanted: &'static [&'static str]| {
+        move |arg: &&Arg| arg.get_help_heading().is_some_and(|heading| wanted.contains(&heading))
+    };
+    for arg in common.filter(headed(&["Worker", "Output"])) {
+        of_arg(arg, &mut page);
+    }
+    let _ok = write!(page, "\n## Options of commands that log\n\n");
+    for arg in program.get_arguments().filter(headed(&["Logging"])) {
         of_arg(arg, &mut page);
     }
     page

@@ -39,17 +39,17 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_the_command_line_are_fresh() {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
-        let page = ::cli::reference(program());
-        if std::env::var_os("COPYCAT_REFRESH_DOCS").is_some() {
-            std::fs::write(&path, &page).unwrap();
+    fn commands_in_the_readme_are_understood() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let section = text.split("## From the terminal").nth(1).unwrap();
+        let block = section.split("```").nth(1).unwrap();
+        let lines: Vec<&str> = block.lines().filter(|line| line.starts_with("copycat ")).collect();
+        assert!(lines.len() > 8, "{block}");
+        for line in lines {
+            let read = program().try_get_matches_from(line.split(' '));
+            assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
         }
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            kept == page,
-            "docs/reference/cli.md is stale: COPYCAT_REFRESH_DOCS=1 cargo test -p server pages"
-        );
     }
 
     #[test]

@@ -20,10 +20,23 @@ pub(crate) enum LogFormat {
 #[derive(Debug, clap::Args)]
 pub(crate) struct LogArgs {
     /// How log lines look
-    #[arg(long, global = true, env = "COPYCAT_LOG_FORMAT", value_enum, default_value = "text")]
+    #[arg(
+        long,
+        global = true,
+        env = "COPYCAT_LOG_FORMAT",
+        value_enum,
+        default_value = "text",
+        help_heading = "Logging"
+    )]
     log_format: LogFormat,
     /// What is logged: error, warn, info, debug, trace, or a filter such as "info,kafka=debug"
-    #[arg(long, global = true, env = "COPYCAT_LOG_LEVEL", default_value = "info")]
+    #[arg(
+        long,
+        global = true,
+        env = "COPYCAT_LOG_LEVEL",
+        default_value = "info",
+        help_heading = "Logging"
+    )]
     log_level: String,
 }
 

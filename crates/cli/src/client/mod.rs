@@ -225,6 +225,47 @@ mod tests {
         Answer { status, body: body.to_owned(), asked: "GET http://h/x".to_owned() }
     }
 
+    /// Answers one request with nothing in it, and gives what was asked.
+    fn listen() -> (String, std::thread::JoinHandle<String>) {
+        use std::io::{BufRead as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let thread = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut asked = String::new();
+            let mut reader = std::io::BufReader::new(stream);
+            while reader.read_line(&mut asked).unwrap() > 2 {}
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+            reader.get_mut().write_all(answer.as_bytes()).unwrap();
+            asked
+        });
+        (address, thread)
+    }
+
+    #[test]
+    fn who_asks_is_told_to_the_worker_and_to_nobody_else() {
+        let (address, thread) = listen();
+        let address = Address::parse(&format!("http://ann:hunter2@{address}/connect/")).unwrap();
+        let client = Client::new(&address, None, None, CONNECT_TIMEOUT).unwrap();
+        client.get("/connectors").unwrap();
+        let asked = thread.join().unwrap().to_ascii_lowercase();
+        assert!(asked.starts_with("get /connect/connectors http/1.1\r\n"), "{asked}");
+        assert!(asked.contains("authorization: basic yw5uomh1bnrlcji="), "{asked}");
+        assert!(asked.contains("user-agent: copycat/"), "{asked}");
+        let shown = format!("{client:?} {address:?}");
+        assert!(!shown.contains("hunter2") && !shown.contains("YW5uOmh1bnRlcjI="), "{shown}");
+    }
+
+    #[test]
+    fn nobody_there_is_another_end_than_a_wrong_request() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = Address::parse(&free.to_string()).unwrap();
+        let client = Client::new(&address, None, None, CONNECT_TIMEOUT).unwrap();
+        let failure = client.get("/").unwrap_err();
+        assert_eq!(failure.code, UNAVAILABLE);
+        assert!(failure.message.contains(&format!("{free} cannot be reached")), "{failure:?}");
+    }
+
     #[test]
     fn names_are_parts_of_a_path() {
         assert_eq!(path(&["connectors", "a b/ü", "status"]), "/connectors/a%20b%2F%C3%BC/status");

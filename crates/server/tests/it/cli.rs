@@ -102,7 +102,8 @@ fn contexts_are_kept_and_their_secrets_are_not_shown() {
     let url = format!("http://{}", worker.address());
     let run = |line: &str| terminal.with(&line.split(' ').collect::<Vec<_>>(), &[], "");
     // A file of kcctl's is taken as it is, until there is one of our own.
-    let kcctl = json!({ "currentContext": "old", "old": { "cluster": url, "password": "hunter2" } });
+    let kcctl =
+        json!({ "currentContext": "old", "old": { "cluster": url, "password": "hunter2" } });
     terminal.file(".kcctl", &kcctl.to_string());
     assert!(run("info").expect(0).out.contains(&url));
     let set = format!("config set-context new --cluster {url} --username ann --password hunter2");
@@ -210,7 +211,10 @@ fn connectors_are_shown_in_every_form_with_their_secrets_hidden() {
     let missing = terminal.run("describe connector shown-bb").expect(2);
     assert!(missing.err.contains("hint: did you mean shown-b?"), "{}", missing.err);
     let plugins = terminal.run("get plugins -t source").expect(0).out;
-    assert!(plugins.contains("FileStreamSourceConnector") && !plugins.contains("Sink"), "{plugins}");
+    assert!(
+        plugins.contains("FileStreamSourceConnector") && !plugins.contains("Sink"),
+        "{plugins}"
+    );
     let keys = terminal.run("describe plugin FileStreamSource --search-name ^file$").expect(0).out;
     assert!(keys.contains("Name:          file\n") && !keys.contains("topic\n"), "{keys}");
     let info = terminal.run("info").expect(0).out;
