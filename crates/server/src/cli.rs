@@ -57,6 +57,7 @@ mod tests {
         for line in [
             "config set-context local --cluster http://localhost:8083 --username u --password p",
             "config set-context local --bootstrap-servers b:9092 --offset-topic t",
+            "config set-context local -o security.protocol=SSL --client-config-file f",
             "config use-context local",
             "config get-contexts",
             "config current-context",

@@ -66,6 +66,12 @@ struct SetContext {
     /// Kept for kcctl; offsets are read over REST
     #[arg(long, value_name = "TOPIC", hide = true)]
     offset_topic: Option<String>,
+    /// Kept for kcctl
+    #[arg(short = 'o', long, value_name = "KEY=VALUE", hide = true)]
+    client_config: Vec<String>,
+    /// Kept for kcctl
+    #[arg(short = 'f', long, value_name = "FILE", hide = true)]
+    client_config_file: Option<PathBuf>,
     /// Say nothing when all is well
     #[arg(short, long, env = "COPYCAT_QUIET")]
     quiet: bool,
@@ -113,8 +119,12 @@ fn set_context(contexts: &mut Contexts, set: &SetContext) -> Result<(), Failure>
         ("caFile", ca_file.map(|path| path.display().to_string())),
     ];
     let filled = members.into_iter().filter_map(|(member, text)| Some((member, text?)));
-    let context: Map<String, Value> =
+    let mut context: Map<String, Value> =
         filled.map(|(member, text)| (member.to_owned(), json!(text))).collect();
+    let client = client_config(set)?;
+    if !client.is_empty() {
+        context.insert("clientConfig".to_owned(), Value::Object(client));
+    }
     contexts.all.insert(name.clone(), Value::Object(context));
     let current = contexts.current.get_or_insert_with(|| name.clone()) == name;
     let path = contexts.save()?;
@@ -124,6 +134,20 @@ fn set_context(contexts: &mut Contexts, set: &SetContext) -> Result<(), Failure>
         out.note(&format!("copycat config use-context {name} makes it the current one"));
     }
     Ok(())
+}
+
+/// Settings of kcctl's own Kafka client.
+fn client_config(set: &SetContext) -> Result<Map<String, Value>, Failure> {
+    let mut all = Map::new();
+    if let Some(file) = &set.client_config_file {
+        let read = connector_files::read_properties(file)?;
+        all.extend(read.into_iter().map(|(key, value)| (key, json!(value))));
+    }
+    for pair in &set.client_config {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        all.insert(key.to_owned(), json!(value));
+    }
+    Ok(all)
 }
 
 fn list(contexts: &Contexts, out: &Out) -> Result<(), Failure> {
