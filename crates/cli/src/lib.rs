@@ -100,7 +100,7 @@ arguments! {
     Patch = patch::Args;
     Lifecycle = lifecycle::Args;
     Restart = restart::Args;
-    Delete = lifecycle::Delete;
+    Delete = lifecycle::DeleteArgs;
     Doctor = doctor::Args;
     Top = top::Args;
     Completion = completion::Args;

@@ -22,7 +22,7 @@ enum What {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Delete {
+pub(crate) struct DeleteArgs {
     #[command(flatten)]
     ask: Ask,
     #[command(subcommand)]
@@ -57,7 +57,7 @@ pub(crate) fn run(action: Action, args: &Args) -> Result<(), Failure> {
     each(chosen, &session, "PUT", below, done)
 }
 
-pub(crate) fn delete(args: &Delete) -> Result<(), Failure> {
+pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Failure> {
     let session = args.ask.open()?;
     match &args.what {
         Deleted::Connector(chosen) => each(chosen, &session, "DELETE", "", "Deleted"),

@@ -39,6 +39,20 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_the_command_line_are_fresh() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
+        let page = ::cli::reference(program());
+        if std::env::var_os("COPYCAT_REFRESH_DOCS").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == page,
+            "docs/reference/cli.md is stale: COPYCAT_REFRESH_DOCS=1 cargo test -p server pages"
+        );
+    }
+
+    #[test]
     fn commands_in_the_readme_are_understood() {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
         let text = std::fs::read_to_string(path).unwrap();
