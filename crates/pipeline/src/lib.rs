@@ -6,3 +6,4 @@
 
 pub mod control;
 pub mod schema;
+pub mod worker;

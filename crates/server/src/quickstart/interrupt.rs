@@ -10,11 +10,11 @@ pub(super) const INTERRUPTED: u8 = 130;
 
 /// Whether the user wants to stop.
 #[derive(Clone)]
-pub(super) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// From now on SIGINT, SIGTERM and SIGHUP set the flag instead of ending the process.
-    pub(super) fn listen() -> io::Result<Interrupt> {
+    pub(crate) fn listen() -> io::Result<Interrupt> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let flag = Arc::new(AtomicBool::new(false));
         let mut signals = {
@@ -34,6 +34,11 @@ impl Interrupt {
         };
         std::thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait))?;
         Ok(Interrupt(flag))
+    }
+
+    /// The flag itself.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
     }
 
     pub(super) fn is_set(&self) -> bool {

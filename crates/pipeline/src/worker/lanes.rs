@@ -1,0 +1,216 @@
+//! Makes the destinations of a consumer: one for each of its lanes.
+//!
+//! Place in the data path: at the start of a consumer. A lane is a chain, a sink over the worker's
+//! sessions and a thread; the partitions of the topic are dealt out to the lanes by number.
+
+use super::format;
+use super::questions::Questions;
+use super::router::{Destination, Goals, Router};
+use super::starts::{Beginning, ConsumerStarts};
+use crate::control::{Consumer, Mode, Target};
+use api::{Error, Tolerance};
+use config::Props;
+use kafka::Admin;
+use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
+use sql::postgres::{ConsumerTarget, SessionPool, consumer_sink};
+use sql::settings::{DatabaseForm, SinkSettings};
+use sql::table::TableName;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Lanes of a consumer that does not say how many.
+const LANES_DEFAULT_MAX: u32 = 4;
+const LANES_MAX: u32 = 64;
+const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(5);
+/// Bytes that wait in one lane at most.
+const LANE_BYTES_MAX: usize = 4 << 20;
+
+const BREAKER_ADVICE: &str = "correct the definition with pipeline_kafka.alter_consumer or the \
+    relation, then call pipeline_kafka.consume_begin(topic, relation); the setting error_limit = 1 \
+    takes every such record for a dead letter";
+
+/// What all lanes of a worker share.
+pub(super) struct Workshop {
+    pub(super) pool: Arc<SessionPool>,
+    pub(super) questions: Arc<Questions>,
+    pub(super) budget: Arc<Budget>,
+    numbers: AtomicU64,
+}
+
+/// Why no lanes were made; for the detail of a blocked consumer.
+pub(super) type Refusal = String;
+
+impl Workshop {
+    pub(super) fn new(
+        pool: Arc<SessionPool>,
+        questions: Arc<Questions>,
+        budget: Arc<Budget>,
+    ) -> Workshop {
+        Workshop { pool, questions, budget, numbers: AtomicU64::new(1) }
+    }
+
+    /// The destinations of a consumer of a topic with so many partitions.
+    pub(super) fn destinations(
+        &self,
+        consumer: &Consumer,
+        partitions: usize,
+        admin: &Arc<Admin>,
+        router: &Arc<Router>,
+    ) -> Result<Vec<Destination>, Refusal> {
+        let lanes = lanes_of(consumer.settings.parallelism, partitions);
+        let relation = relation_of(consumer)?;
+        let beginning = Arc::new(beginning(consumer, &relation));
+        let lane = |number| {
+            let place = (number, lanes);
+            self.destination(consumer, &relation, place, &beginning, admin, router)
+        };
+        (0..lanes).map(lane).collect()
+    }
+
+    fn destination(
+        &self,
+        consumer: &Consumer,
+        relation: &TableName,
+        place: (u32, u32),
+        beginning: &Arc<Beginning>,
+        admin: &Arc<Admin>,
+        router: &Arc<Router>,
+    ) -> Result<Destination, Refusal> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let settings = &consumer.settings;
+        let chain = format::chain(settings)?;
+        let report = |error: Error| error.report();
+        let target = ConsumerTarget {
+            consumer_id: consumer.id,
+            replay_id: None,
+            config_version: settings.config_version,
+            topic: beginning.topic.clone(),
+            role: Some(settings.owner.clone()),
+            relation: relation.clone(),
+            parallelism: place.1 as usize,
+            framed: false,
+        };
+        let sink = consumer_sink(&self.pool, target, sink_settings(consumer).map_err(report)?);
+        let goals = Goals::default();
+        let starts = ConsumerStarts {
+            beginning: beginning.clone(),
+            questions: self.questions.clone(),
+            admin: admin.clone(),
+            goals: goals.clone(),
+        };
+        let status = StatusCell::default();
+        let span = tracing::info_span!("consumer", id = consumer.id, topic = %consumer.topic,
+            relation = %relation.name, lane = place.0);
+        let lane_settings = self.lane_settings(consumer, relation, place, Arc::downgrade(router));
+        let lane = span
+            .in_scope(|| Lane::start(lane_settings, sink, chain, Box::new(starts), status.clone()))
+            .map_err(report)?;
+        let mirrors = settings.options.get("mirror") != Some(&serde_json::Value::Bool(false));
+        let (topic, whose) = (beginning.topic.clone(), (number, consumer.id));
+        Ok(Destination::new(whose, topic, place, mirrors, (lane, status, goals)))
+    }
+
+    fn lane_settings(
+        &self,
+        consumer: &Consumer,
+        relation: &TableName,
+        place: (u32, u32),
+        router: Weak<Router>,
+    ) -> LaneSettings {
+        let settings = &consumer.settings;
+        let bytes_max = (settings.maxbytes as usize).min(LANE_BYTES_MAX);
+        let told = move || {
+            if let Some(router) = router.upgrade() {
+                router.wake();
+            }
+        };
+        LaneSettings {
+            name: format!("lane-{}-{}", consumer.id, place.0),
+            limits: Limits {
+                batch_rows_max: settings.batchsize as usize,
+                batch_bytes_max: bytes_max,
+                queue_bytes_max: bytes_max,
+            },
+            budget: Some(self.budget.clone()),
+            tolerance_ratio_max: settings.error_limit,
+            advice: BREAKER_ADVICE,
+            error_log: ErrorLog {
+                connector: format!("{} into {relation}", consumer.topic),
+                task: place.0,
+                each_record: false,
+                coordinates: false,
+            },
+            retry_backoff_max: RETRY_BACKOFF_MAX,
+            told: Arc::new(told),
+        }
+    }
+}
+
+fn lanes_of(parallelism: Option<u32>, partitions: usize) -> u32 {
+    let partitions = u32::try_from(partitions).unwrap_or(u32::MAX);
+    let wanted = parallelism.unwrap_or_else(|| partitions.min(LANES_DEFAULT_MAX));
+    wanted.min(partitions.max(1)).clamp(1, LANES_MAX)
+}
+
+fn relation_of(consumer: &Consumer) -> Result<TableName, Refusal> {
+    match &consumer.target {
+        Target::Relation(relation) => Ok(relation.table.clone()),
+        Target::Routed { .. } => {
+            Err("this worker does not know stream-partitioned consumers yet".to_owned())
+        }
+        Target::Dropped => Err("the relation was dropped; the consumer goes with \
+             pipeline_kafka.drop_consumer or gets a relation with a new call of consume_begin"
+            .to_owned()),
+    }
+}
+
+fn beginning(consumer: &Consumer, relation: &TableName) -> Beginning {
+    let settings = &consumer.settings;
+    Beginning {
+        consumer: consumer.id,
+        config_version: settings.config_version,
+        topic: Arc::from(consumer.topic.as_str()),
+        relation: relation.to_string(),
+        start: settings.start.clone(),
+        started: AtomicBool::new(settings.started),
+        gap_earliest: settings.gap_earliest,
+    }
+}
+
+/// A consumer's settings in the words of the SQL sink.
+fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> {
+    let settings = &consumer.settings;
+    let mut props = Props::new();
+    // Sessions come from the pool.
+    props.insert("connection.url", "postgres:///");
+    props.insert("batch.size", settings.batchsize.to_string());
+    let mode = match settings.mode {
+        Mode::Append => "insert",
+        Mode::Ignore => "insert_ignore",
+        Mode::Upsert => "upsert",
+    };
+    props.insert("insert.mode", mode);
+    if settings.mode == Mode::Upsert {
+        props.insert("pk.mode", "record_value");
+        if let Some(columns) = &settings.conflict_columns {
+            props.insert("pk.fields", columns.join(","));
+        }
+    }
+    let tolerance = if settings.stop_on_error { Tolerance::None } else { Tolerance::All };
+    SinkSettings::from_props(&props, tolerance, DatabaseForm::POSTGRES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_bounded_by_partitions() {
+        assert_eq!(lanes_of(None, 1), 1);
+        assert_eq!(lanes_of(None, 12), 4);
+        assert_eq!(lanes_of(Some(8), 3), 3);
+        assert_eq!(lanes_of(Some(2), 12), 2);
+        assert_eq!(lanes_of(Some(8), 0), 1);
+    }
+}

@@ -1,0 +1,256 @@
+//! The manager: one loop that reads definitions, carries changes out and reports.
+//!
+//! It waits for the database's notifications and otherwise looks round a few times a second, which is
+//! how soon a change of state is told. Only changes are told.
+
+use super::group::Group;
+use super::lanes::Workshop;
+use super::observer::Observer;
+use super::properties::Clients;
+use super::questions::Questions;
+use super::standing::{Standing, standing};
+use super::{Farewell, Options, Stop};
+use crate::control::{Consumer, Control, Definitions, Error, ErrorKind};
+use runtime::Budget;
+use sql::postgres::{PoolSettings, SessionPool};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LOOK: Duration = Duration::from_millis(200);
+const HEARTBEAT: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(500);
+/// How long an orderly end may take.
+const LEAVE: Duration = Duration::from_secs(8);
+
+/// A cluster that is consumed from.
+pub(super) struct Cluster {
+    pub(super) definition: crate::control::Cluster,
+    /// Why it cannot be used: the detail of its consumers.
+    pub(super) usable: Result<(Clients, Arc<Observer>), String>,
+}
+
+/// A consumer whose lanes run.
+pub(super) struct Running {
+    pub(super) consumer: Consumer,
+    pub(super) group: GroupKey,
+    pub(super) numbers: Vec<u64>,
+}
+
+/// Cluster and group id.
+pub(super) type GroupKey = (String, String);
+
+pub(super) struct Manager<'a> {
+    pub(super) options: &'a Options,
+    control: Control,
+    sessions: usize,
+    pub(super) workshop: Workshop,
+    pub(super) definitions: Definitions,
+    pub(super) clusters: BTreeMap<String, Cluster>,
+    pub(super) groups: BTreeMap<GroupKey, Group>,
+    pub(super) leaving: Vec<Group>,
+    pub(super) running: BTreeMap<i32, Running>,
+    /// Consumers that do not run, and why.
+    pub(super) refused: BTreeMap<i32, Standing>,
+    told: BTreeMap<i32, (i64, Option<Standing>)>,
+    heartbeat_due: Instant,
+    away: bool,
+}
+
+impl<'a> Manager<'a> {
+    pub(super) fn new(
+        options: &'a Options,
+        control: Control,
+        worker: &str,
+        sessions: usize,
+    ) -> Result<Manager<'a>, Error> {
+        let mut pool = PoolSettings::new(&options.database_url);
+        pool.sessions_max = sessions;
+        pool.worker = Some(worker.to_owned());
+        if options.pooler {
+            pool.database.pooler = sql::config::Pooler::Transaction;
+        }
+        let wrong = |error: api::Error| Error {
+            kind: ErrorKind::Refused,
+            message: error.message,
+            hint: error.hint,
+            sqlstate: None,
+        };
+        let pool = SessionPool::new(pool).map_err(wrong)?;
+        let questions = Arc::new(Questions::new(&options.database_url)?);
+        Ok(Manager {
+            options,
+            control,
+            sessions,
+            workshop: Workshop::new(pool, questions, Arc::new(Budget::default())),
+            definitions: Definitions::default(),
+            clusters: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            leaving: Vec::new(),
+            running: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            told: BTreeMap::new(),
+            heartbeat_due: Instant::now(),
+            away: false,
+        })
+    }
+
+    /// Works until told to stop.
+    pub(super) fn run(mut self, stop: &Stop, farewell: &Farewell) {
+        while !stop.is_stopped() {
+            match self.turn() {
+                Ok(()) if self.away => {
+                    self.away = false;
+                    tracing::info!("the control schema can be reached again");
+                }
+                Ok(()) => {}
+                Err(error) if error.kind == ErrorKind::Cancelled => {}
+                Err(error) => {
+                    if !self.away {
+                        tracing::warn!("the control schema cannot be used: {error}");
+                    }
+                    self.away = true;
+                    self.look_round();
+                    stop.wait(RETRY);
+                }
+            }
+        }
+        self.leave(farewell);
+    }
+
+    fn turn(&mut self) -> Result<(), Error> {
+        let change = self.control.wait_for_change(LOOK)?;
+        if change.definitions {
+            let definitions = self.control.definitions()?;
+            if definitions.version != self.definitions.version {
+                self.definitions = definitions;
+            }
+        }
+        self.look_round();
+        self.tell_states()?;
+        self.tell_partitions()?;
+        let now = Instant::now();
+        if now >= self.heartbeat_due {
+            self.heartbeat_due = now + HEARTBEAT;
+            let lanes = u32::try_from(self.sessions).unwrap_or(u32::MAX);
+            self.control.heartbeat(lanes)?;
+            self.workshop.pool.close_idle();
+            self.workshop.questions.close_idle();
+        }
+        Ok(())
+    }
+
+    /// Everything that needs no database of the manager's own.
+    fn look_round(&mut self) {
+        self.reconcile();
+        for ((cluster, _), group) in &mut self.groups {
+            group.start_readers();
+            let answered = self.clusters.get(cluster).and_then(|cluster| {
+                let (_, observer) = cluster.usable.as_ref().ok()?;
+                observer.view().answered
+            });
+            if let Some(answered) = answered {
+                group.shared.clear_trouble(answered);
+            }
+        }
+        let now = Instant::now();
+        let ended = |group: &mut Group| group.has_ended();
+        for group in self.leaving.extract_if(.., ended) {
+            group.join(now);
+        }
+    }
+
+    /// How every consumer fares by now; `None`: this worker has nothing to do with it.
+    fn standings(&self) -> BTreeMap<i32, (i64, Option<Standing>)> {
+        let mut standings = BTreeMap::new();
+        let version = |id: i32| {
+            let found = self.definitions.consumers.iter().find(|consumer| consumer.id == id);
+            found.map(|consumer| consumer.settings.config_version)
+        };
+        for (id, standing) in &self.refused {
+            if let Some(version) = version(*id) {
+                standings.insert(*id, (version, Some(standing.clone())));
+            }
+        }
+        for (key, group) in &self.groups {
+            let reports = group.router.reports();
+            let trouble = group.shared.trouble();
+            let cluster = self.clusters.get(&key.0);
+            let observer = cluster.and_then(|cluster| cluster.usable.as_ref().ok());
+            let silence = observer.and_then(|(_, observer)| observer.view().silence.clone());
+            for (id, report) in reports {
+                let Some(running) = self.running.get(&id) else { continue };
+                let relation = running.relation();
+                let names = (running.consumer.topic.as_str(), relation.as_str());
+                let standing = standing(&report, trouble.as_ref(), silence.as_ref(), names);
+                standings.entry(id).or_insert((running.consumer.settings.config_version, standing));
+            }
+        }
+        standings
+    }
+
+    fn tell_states(&mut self) -> Result<(), Error> {
+        let now = self.standings();
+        let gone: Vec<i32> = self.told.keys().filter(|id| !now.contains_key(id)).copied().collect();
+        for id in gone {
+            self.control.clear_state(id)?;
+            self.told.remove(&id);
+        }
+        for (id, standing) in now {
+            if self.told.get(&id) == Some(&standing) {
+                continue;
+            }
+            let (version, current) = &standing;
+            match current {
+                Some(s) => {
+                    let detail = s.detail.as_deref();
+                    self.control.set_state(id, *version, s.state, detail, s.record)?;
+                }
+                None => self.control.clear_state(id)?,
+            }
+            self.told.insert(id, standing);
+        }
+        Ok(())
+    }
+
+    fn tell_partitions(&mut self) -> Result<(), Error> {
+        for cluster in self.clusters.values() {
+            let Ok((_, observer)) = &cluster.usable else { continue };
+            let seen = observer.view().take_partitions();
+            self.control.observe(&seen)?;
+        }
+        Ok(())
+    }
+
+    /// Gives everything back and says so.
+    fn leave(mut self, farewell: &Farewell) {
+        let deadline = Instant::now() + LEAVE;
+        let groups: Vec<Group> =
+            std::mem::take(&mut self.groups).into_values().chain(self.leaving.drain(..)).collect();
+        for group in &groups {
+            group.stop();
+        }
+        for cluster in self.clusters.values() {
+            if let Ok((_, observer)) = &cluster.usable {
+                observer.stop();
+            }
+        }
+        for group in groups {
+            group.join(deadline);
+        }
+        farewell.begin();
+        if let Err(error) = self.control.leave() {
+            tracing::debug!("the row of this worker stays: {error}");
+        }
+    }
+}
+
+impl Running {
+    /// The relation as it is written in a call.
+    pub(super) fn relation(&self) -> String {
+        match &self.consumer.target {
+            crate::control::Target::Relation(relation) => relation.table.to_string(),
+            _ => String::new(),
+        }
+    }
+}

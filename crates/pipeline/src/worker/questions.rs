@@ -1,0 +1,154 @@
+//! What a lane asks the control schema before it claims partitions, and the gaps it notes there.
+//!
+//! Place in the data path: beside it, at the opening of partitions only. One connection for all lanes
+//! of a worker, opened when needed and closed when nobody has asked for a while. A gap moves the
+//! position and is noted in one statement; nothing else here moves one.
+
+use crate::control::{Error, ErrorKind};
+use sql::postgres::wire::{ConnectConfig, Connection, Wait};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+const ASK_MAX: Duration = Duration::from_secs(20);
+/// A connection that nobody used for so long is closed.
+const IDLE: Duration = Duration::from_secs(30);
+
+const POSITIONS: &str = "SELECT partition, next_offset, topic_id FROM pipeline_kafka.offsets \
+    WHERE consumer_id = $1::int4 AND next_offset IS NOT NULL";
+
+const STARTS: &str = "SELECT pipeline_kafka._store_starts($1::int4, $2::int8, $3::uuid, \
+    ARRAY(SELECT (e->>0)::int4 FROM jsonb_array_elements($4::jsonb) AS e), \
+    ARRAY(SELECT (e->>1)::int8 FROM jsonb_array_elements($4::jsonb) AS e))";
+
+/// The position moves only from where it was seen, and the gap is noted only if it moved.
+const GAP: &str = "WITH moved AS (UPDATE pipeline_kafka.offsets o \
+    SET next_offset = $4::int8, epoch = o.epoch + 1, topic_id = coalesce($6::uuid, o.topic_id), \
+      updated_at = now() \
+    WHERE o.consumer_id = $1::int4 AND o.partition = $2::int4 AND o.next_offset = $3::int8 \
+    RETURNING o.consumer_id), \
+    named AS (UPDATE pipeline_kafka.consumers c SET topic_id = $6::uuid FROM moved \
+      WHERE c.id = moved.consumer_id AND c.topic_id IS DISTINCT FROM $6::uuid \
+      AND $6::uuid IS NOT NULL) \
+    INSERT INTO pipeline_kafka.gaps (consumer_id, partition, from_offset, to_offset, reason) \
+    SELECT moved.consumer_id, $2::int4, $3::int8, $4::int8, $5::text FROM moved";
+
+/// A position as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) next_offset: i64,
+    pub(super) topic_id: Option<String>,
+}
+
+/// Offsets that are passed over without having been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) partition: i32,
+    pub(super) from: i64,
+    pub(super) to: i64,
+    /// As the table of gaps has it.
+    pub(super) reason: &'static str,
+    /// The id of the topic that the new position belongs to.
+    pub(super) topic_id: Option<String>,
+}
+
+/// The connection, shared by all lanes.
+pub(super) struct Questions {
+    config: ConnectConfig,
+    open: Mutex<Option<(Connection, Instant)>>,
+}
+
+type Params<'a> = [Option<&'a str>];
+
+impl Questions {
+    /// Does not connect yet.
+    /// # Errors
+    /// A URL that cannot be used.
+    pub(super) fn new(database_url: &str) -> Result<Questions, Error> {
+        let mut config = ConnectConfig::parse(database_url)?;
+        if config.application_name.is_none() {
+            config.application_name = Some("copycat pg".to_owned());
+        }
+        Ok(Questions { config, open: Mutex::new(None) })
+    }
+
+    /// A connection that a panic left in the middle of something is broken and not used again.
+    fn lock(&self) -> MutexGuard<'_, Option<(Connection, Instant)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the connection if nobody needs it; to be called now and then.
+    pub(super) fn close_idle(&self) {
+        let Ok(mut open) = self.open.try_lock() else { return };
+        if open.as_ref().is_some_and(|(_, used)| used.elapsed() > IDLE) {
+            *open = None;
+        }
+    }
+
+    fn ask<T>(
+        &self,
+        sql: &str,
+        params: &Params<'_>,
+        read: impl FnOnce(&sql::postgres::wire::Rows) -> T,
+    ) -> Result<T, Error> {
+        let mut open = self.lock();
+        if !open.as_mut().is_some_and(|(connection, _)| connection.is_alive()) {
+            *open = None;
+            let connection = Connection::connect(&self.config, Wait::at_most(CONNECT_MAX))?;
+            *open = Some((connection, Instant::now()));
+        }
+        let Some((connection, used)) = open.as_mut() else {
+            return Err(Error::new(ErrorKind::Bug, "the connection that was opened is gone"));
+        };
+        *used = Instant::now();
+        let result = connection.query_params(sql, params, Wait::at_most(ASK_MAX));
+        if connection.is_broken() || connection.in_flight() > 0 {
+            *open = None;
+        }
+        Ok(read(&result?))
+    }
+
+    /// Where a consumer stands, by partition.
+    pub(super) fn positions(&self, consumer: i32) -> Result<BTreeMap<i32, Stored>, Error> {
+        self.ask(POSITIONS, &[Some(&consumer.to_string())], |rows| {
+            let position = |row| {
+                let topic_id = rows.text(row, 2).map(str::to_owned);
+                let stored = Stored { next_offset: rows.parsed(row, 1)?, topic_id };
+                Some((rows.parsed(row, 0)?, stored))
+            };
+            (0..rows.len()).filter_map(position).collect()
+        })
+    }
+
+    /// Stores where a consumer begins, for all partitions that the topic has. False: its definition is
+    /// another one by now.
+    pub(super) fn store_starts(
+        &self,
+        (consumer, config_version): (i32, i64),
+        topic_id: Option<&str>,
+        starts: &[(i32, i64)],
+    ) -> Result<bool, Error> {
+        let starts: serde_json::Value =
+            starts.iter().map(|(p, o)| serde_json::json!([p, o])).collect();
+        let (consumer, version) = (consumer.to_string(), config_version.to_string());
+        let starts = starts.to_string();
+        let params = [Some(&*consumer), Some(&*version), topic_id, Some(&*starts)];
+        self.ask(STARTS, &params, |rows| rows.text(0, 0) == Some("t"))
+    }
+
+    /// Moves a position past a gap and notes it.
+    pub(super) fn note_gap(&self, consumer: i32, gap: &Gap) -> Result<(), Error> {
+        let numbers = [i64::from(consumer), i64::from(gap.partition), gap.from, gap.to];
+        let [consumer, partition, from, to] = numbers.map(|n| n.to_string());
+        let params = [
+            Some(&*consumer),
+            Some(&*partition),
+            Some(&*from),
+            Some(&*to),
+            Some(gap.reason),
+            gap.topic_id.as_deref(),
+        ];
+        self.ask(GAP, &params, |_| ())
+    }
+}

@@ -1,0 +1,242 @@
+//! From what is defined to what runs: clusters, groups, consumers.
+//!
+//! Called often and does nothing where nothing has changed. A consumer with a new definition gets new
+//! lanes; its old ones settle and end, and could do no harm if they did not: their epochs are over.
+
+use super::group::{Group, Member};
+use super::manager::{Cluster, GroupKey, Manager, Running};
+use super::observer::{Observer, Topic, View};
+use super::properties;
+use super::standing::Standing;
+use crate::control::{Consumer, State, Target};
+use kafka::Admin;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A definition without what changes by itself.
+fn as_defined(consumer: &Consumer) -> Consumer {
+    let mut consumer = consumer.clone();
+    consumer.settings.started = false;
+    consumer.settings.topic_id = None;
+    consumer
+}
+
+/// Why a consumer is not started.
+enum Not {
+    /// It may be in a moment.
+    Yet,
+    Blocked(String),
+}
+
+impl Manager<'_> {
+    pub(super) fn reconcile(&mut self) {
+        let wanted: Vec<Consumer> =
+            self.definitions.consumers.iter().filter(|c| c.settings.enabled).cloned().collect();
+        self.follow_clusters(&wanted);
+        self.end_unwanted(&wanted);
+        self.refused.clear();
+        for row in &self.definitions.unreadable {
+            if row.table == "consumers" {
+                tracing::debug!("consumer {} cannot be read: {}", row.key, row.reason);
+            }
+        }
+        for consumer in &wanted {
+            match self.start_consumer(consumer) {
+                Ok(()) => {}
+                Err(Not::Yet) => {
+                    self.refused.insert(consumer.id, Standing::new(State::Starting));
+                }
+                Err(Not::Blocked(detail)) => {
+                    self.refused.insert(consumer.id, Standing::blocked(detail));
+                }
+            }
+        }
+        self.follow_groups();
+    }
+
+    /// Opens and closes clusters, and tells each observer what to look for.
+    fn follow_clusters(&mut self, wanted: &[Consumer]) {
+        let used: BTreeSet<&str> = wanted.iter().map(|c| c.cluster.as_str()).collect();
+        let same = |name: &String, cluster: &Cluster| {
+            let defined = self.definitions.clusters.iter().find(|c| c.name == *name);
+            used.contains(name.as_str()) && defined == Some(&cluster.definition)
+        };
+        let gone: Vec<String> = self
+            .clusters
+            .iter()
+            .filter(|(name, cluster)| !same(name, cluster))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in gone {
+            self.close_cluster(&name);
+        }
+        for definition in &self.definitions.clusters {
+            let name = &definition.name;
+            if used.contains(name.as_str()) && !self.clusters.contains_key(name) {
+                let usable = open_cluster(definition);
+                if let Err(reason) = &usable {
+                    tracing::error!(cluster = %name, "the cluster cannot be used: {reason}");
+                }
+                let cluster = Cluster { definition: definition.clone(), usable };
+                self.clusters.insert(name.clone(), cluster);
+            }
+        }
+        for (name, cluster) in &self.clusters {
+            let Ok((_, observer)) = &cluster.usable else { continue };
+            let topics = wanted.iter().filter(|c| c.cluster == *name).map(|c| c.topic.clone());
+            observer.look_for(topics.collect());
+        }
+    }
+
+    fn close_cluster(&mut self, name: &str) {
+        let keys: Vec<GroupKey> =
+            self.groups.keys().filter(|(cluster, _)| cluster == name).cloned().collect();
+        for key in keys {
+            self.end_group(&key);
+        }
+        self.running.retain(|_, running| running.group.0 != name);
+        if let Some(Cluster { usable: Ok((_, observer)), .. }) = self.clusters.remove(name) {
+            observer.stop();
+        }
+    }
+
+    fn end_group(&mut self, key: &GroupKey) {
+        if let Some(group) = self.groups.remove(key) {
+            group.stop();
+            self.leaving.push(group);
+        }
+    }
+
+    fn end_unwanted(&mut self, wanted: &[Consumer]) {
+        let wanted: BTreeMap<i32, &Consumer> = wanted.iter().map(|c| (c.id, c)).collect();
+        let default_group = &self.options.group;
+        let mut ended = Vec::new();
+        for (id, running) in &self.running {
+            let same = wanted.get(id).is_some_and(|c| {
+                as_defined(c) == running.consumer && key_of(c, default_group) == running.group
+            });
+            if !same {
+                ended.push(*id);
+            }
+        }
+        for id in ended {
+            let Some(running) = self.running.remove(&id) else { continue };
+            let Some(group) = self.groups.get(&running.group) else { continue };
+            for number in running.numbers {
+                group.router.remove(number);
+            }
+            group.router.wake();
+            tracing::info!(consumer = id, topic = %running.consumer.topic, "ended");
+        }
+    }
+
+    fn start_consumer(&mut self, consumer: &Consumer) -> Result<(), Not> {
+        let cluster = self.clusters.get(&consumer.cluster).ok_or_else(|| {
+            Not::Blocked(format!("the cluster {} is not defined", consumer.cluster))
+        })?;
+        let (clients, observer) = cluster.usable.as_ref().map_err(|e| Not::Blocked(e.clone()))?;
+        let partitions = partitions_of(&consumer.topic, &observer.view())?;
+        if self.running.contains_key(&consumer.id) {
+            return Ok(());
+        }
+        may_write(consumer)?;
+        let key = key_of(consumer, &self.options.group);
+        let group = match self.groups.entry(key.clone()) {
+            std::collections::btree_map::Entry::Occupied(group) => group.into_mut(),
+            std::collections::btree_map::Entry::Vacant(place) => {
+                let name = self.options.worker_name.as_deref();
+                let member = Member { group: &key.1, name };
+                let (budget, max) = (self.workshop.budget.clone(), self.options.queue_bytes_max);
+                let group = Group::start(clients, &member, budget, max).map_err(Not::Blocked)?;
+                place.insert(group)
+            }
+        };
+        let destinations = self
+            .workshop
+            .destinations(consumer, partitions, &observer.admin, &group.router)
+            .map_err(Not::Blocked)?;
+        let numbers = destinations.iter().map(|destination| destination.number).collect();
+        for destination in destinations {
+            group.router.add(destination);
+        }
+        tracing::info!(consumer = consumer.id, topic = %consumer.topic, "started");
+        let running = Running { consumer: as_defined(consumer), group: key, numbers };
+        self.running.insert(consumer.id, running);
+        Ok(())
+    }
+
+    /// Subscriptions, the partitions to look at, groups that nobody is in any more.
+    fn follow_groups(&mut self) {
+        let empty: Vec<GroupKey> = self
+            .groups
+            .keys()
+            .filter(|key| !self.running.values().any(|running| running.group == **key))
+            .cloned()
+            .collect();
+        for key in empty {
+            self.end_group(&key);
+        }
+        for (key, group) in &self.groups {
+            let of_group = self.running.values().filter(|running| running.group == *key);
+            let topics: BTreeSet<String> = of_group.map(|r| r.consumer.topic.clone()).collect();
+            if group.shared.set_topics(topics.into_iter().collect()) {
+                group.router.wake();
+            }
+        }
+        for (name, cluster) in &self.clusters {
+            let Ok((_, observer)) = &cluster.usable else { continue };
+            let of_cluster = || self.groups.iter().filter(|((cluster, _), _)| cluster == name);
+            let assigned = of_cluster().flat_map(|(_, group)| group.router.assigned());
+            let assigned: BTreeSet<_> = assigned.collect();
+            observer.look_at(assigned.into_iter().collect());
+            let recreated = observer.view().take_recreated();
+            for topic in recreated {
+                tracing::warn!(topic, "the topic was created anew");
+                of_cluster().for_each(|(_, group)| group.router.reopen_topic(&topic));
+            }
+        }
+    }
+}
+
+fn key_of(consumer: &Consumer, default_group: &str) -> GroupKey {
+    let group = consumer.settings.group_id.as_deref().unwrap_or(default_group);
+    (consumer.cluster.clone(), group.to_owned())
+}
+
+fn open_cluster(
+    definition: &crate::control::Cluster,
+) -> Result<(properties::Clients, Arc<Observer>), String> {
+    let clients = properties::clients(definition)?;
+    let report = |error: kafka::Error| runtime::kafka_error(error).report();
+    let admin = Arc::new(Admin::new(&clients.admin).map_err(report)?);
+    let observer = Observer::start(&definition.name, admin)
+        .map_err(|error| format!("a thread could not be started: {error}"))?;
+    Ok((clients, observer))
+}
+
+fn partitions_of(topic: &str, view: &View) -> Result<usize, Not> {
+    match view.topics.get(topic) {
+        Some(Topic::There { partitions, .. }) => Ok(*partitions),
+        Some(Topic::Missing(why)) => Err(Not::Blocked(why.clone())),
+        None => match &view.silence {
+            Some(silence) if silence.needs_change => Err(Not::Blocked(silence.reason.clone())),
+            _ => Err(Not::Yet),
+        },
+    }
+}
+
+fn may_write(consumer: &Consumer) -> Result<(), Not> {
+    let owner = &consumer.settings.owner;
+    match &consumer.target {
+        Target::Dropped => {
+            let text = "the relation was dropped; remove the consumer, or create the relation and \
+                        call consume_begin again";
+            Err(Not::Blocked(text.to_owned()))
+        }
+        _ if !consumer.settings.owner_reachable => Err(Not::Blocked(format!(
+            "the worker cannot act as the owner {owner}\n  hint: GRANT \"{owner}\" TO the role that \
+             the worker logs in as"
+        ))),
+        _ => Ok(()),
+    }
+}
