@@ -43,6 +43,7 @@ pub mod connector;
 pub mod derived;
 pub mod properties;
 pub mod providers;
+pub mod rest;
 pub mod source;
 pub mod suggest;
 pub mod unknown;

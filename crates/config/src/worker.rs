@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::rest::RestConfig;
 use crate::validator::{Validator, invalid};
 use crate::value::Value;
 use crate::{Config, ConfigError, ConfigField, Type, config_enum};
@@ -98,18 +99,6 @@ config_enum! {
         Info = "INFO",
         /// More.
         Debug = "DEBUG",
-    }
-}
-
-config_enum! {
-    /// Whether REST clients must show a certificate.
-    pub enum ClientAuth {
-        /// They must.
-        Required = "required",
-        /// They may.
-        Requested = "requested",
-        /// They need not.
-        None = "none",
     }
 }
 
@@ -213,41 +202,9 @@ pub struct WorkerConfig {
     #[config(key = "metrics.recording.level", default = "INFO")]
     pub metrics_recording_level: RecordingLevel,
 
-    /// Addresses of the REST interface, for example http://:8083 or http://127.0.0.1:8083,
-    /// separated by commas. https is refused in this version.
-    #[config(default = "http://:8083", non_empty)]
-    pub listeners: Vec<String>,
-
-    /// Addresses of the administrative part of the REST interface (`/admin`), which is offered with
-    /// the rest if this is not set. If it is set, also to nothing, that part is not offered: addresses
-    /// of its own are not in this version.
-    #[config(key = "admin.listeners")]
-    pub admin_listeners: Option<Vec<String>>,
-
-    /// Host name that others use to reach this worker; with the port it is part of the names that
-    /// its tasks have in their consumer groups. The first listener's, else this host's, if not set.
-    #[config(key = "rest.advertised.host.name")]
-    pub rest_advertised_host_name: Option<String>,
-
-    /// Port that others use to reach this worker; the first listener's if not set.
-    #[config(key = "rest.advertised.port")]
-    pub rest_advertised_port: Option<u16>,
-
-    /// Protocol that others use to reach this worker. Accepted for compatibility, without effect.
-    #[config(key = "rest.advertised.listener")]
-    pub rest_advertised_listener: Option<String>,
-
-    /// REST extensions of the JVM. Accepted for compatibility, without effect.
-    #[config(key = "rest.extension.classes", default = "")]
-    pub rest_extension_classes: Vec<String>,
-
-    /// Origins whose pages may use the REST interface, separated by commas, or `*`; none if blank.
-    #[config(key = "access.control.allow.origin", default = "")]
-    pub access_control_allow_origin: String,
-
-    /// Methods that pages of those origins may use, separated by commas; GET,POST,HEAD if blank.
-    #[config(key = "access.control.allow.methods", default = "")]
-    pub access_control_allow_methods: String,
+    /// Keys of the REST interface.
+    #[config(flatten)]
+    pub rest: RestConfig,
 
     /// Whether sources give each record exactly once where their connector can: records and offsets
     /// are then written in one transaction. Needs group.id and offset.storage.topic, also in
@@ -272,17 +229,6 @@ pub struct WorkerConfig {
     /// Replication factor of that topic where it has to be made; -1 is the broker's default.
     #[config(key = "offset.storage.replication.factor", default = 3)]
     pub offset_storage_replication_factor: i16,
-
-    /// Headers added to REST answers: `[action] name:value` items, separated by commas.
-    /// The actions setDate and addDate have no effect.
-    #[config(key = "response.http.headers.config", default = "",
-        validator = Validator::custom(check_headers))]
-    pub response_http_headers: String,
-
-    /// Whether REST clients must show a certificate. Accepted for compatibility, without effect:
-    /// there is no https in this version.
-    #[config(key = "ssl.client.auth", default = "none")]
-    pub ssl_client_auth: ClientAuth,
 }
 
 config_enum! {
@@ -328,31 +274,6 @@ fn check_standalone(config: &StandaloneConfig) -> Vec<ConfigError> {
     missing.collect()
 }
 
-const HEADER_ACTIONS: [&str; 5] = ["set", "add", "setDate", "addDate", ""];
-
-fn check_headers(key: &str, value: &Value) -> Result<(), String> {
-    let Value::String(text) = value else { return Ok(()) };
-    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        let item = item.trim_matches('"');
-        let fault = match item.split_once(':') {
-            None => Some("must have one colon, between the header's name and its value"),
-            Some((_, header)) if header.contains(':') => Some("must have no more than one colon"),
-            Some((left, _)) => {
-                let mut words = left.split_whitespace();
-                match (words.next(), words.next(), words.next()) {
-                    (Some(_), None, _) => None,
-                    (Some(action), Some(_), None) if HEADER_ACTIONS.contains(&action) => None,
-                    _ => Some("must begin with set, add, setDate or addDate, and the name"),
-                }
-            }
-        };
-        if let Some(fault) = fault {
-            return Err(invalid(key, value, &format!("The header '{item}' {fault}")));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,8 +295,8 @@ mod tests {
     fn defaults() {
         let config = parse(&[]).unwrap();
         assert_eq!(config.worker.bootstrap_servers, ["localhost:9092"]);
-        assert_eq!(config.worker.listeners, ["http://:8083"]);
-        assert_eq!(config.worker.admin_listeners, None);
+        assert_eq!(config.worker.rest.listeners, ["http://:8083"]);
+        assert_eq!(config.worker.rest.admin_listeners, None);
         assert_eq!(config.worker.offset_flush_interval_ms, 60_000);
         assert_eq!(config.worker.override_policy, OverridePolicy::All);
     }
@@ -403,13 +324,6 @@ mod tests {
             errors.first().unwrap().message,
             "Missing required configuration \"key.converter\" which has no default value."
         );
-    }
-
-    #[test]
-    fn header_rules() {
-        assert!(parse(&[("response.http.headers.config", "add X-A: b, set C:d")]).is_ok());
-        let error = parse(&[("response.http.headers.config", "add X-A b")]).unwrap_err();
-        assert!(error.contains("must have one colon"), "{error}");
     }
 
     #[test]

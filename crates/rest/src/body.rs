@@ -1,6 +1,7 @@
 //! Bodies of requests: JSON read leniently where Connect is lenient (numbers and booleans are taken as
 //! the text they are written with), with the place of a mistake named.
 
+use crate::codes::Code;
 use crate::errors::RestError;
 use config::Given;
 use runtime::{Change, OffsetsChange};
@@ -38,12 +39,12 @@ pub(crate) fn new_connector(bytes: &[u8]) -> Result<NewConnector, RestError> {
             _ => {
                 let known = "name, config, initial_state";
                 let text = format!("{key} is no member of a new connector; there are {known}");
-                return Err(RestError::bad_request(text).path(path));
+                return Err(invalid(text).path(path));
             }
         }
     }
     if !has_config {
-        return Err(RestError::bad_request("config is missing").path("/config").hint(FORM));
+        return Err(invalid("config is missing").path("/config").hint(FORM));
     }
     Ok(new)
 }
@@ -76,7 +77,7 @@ fn given(bytes: &[u8], path: &str) -> Result<Given, RestError> {
 pub(crate) fn level(bytes: &[u8]) -> Result<String, RestError> {
     let given = given(bytes, "")?;
     given.props.get("level").map(str::to_owned).ok_or_else(|| {
-        RestError::bad_request("Desired 'level' parameter was not specified in request.")
+        invalid("Desired 'level' parameter was not specified in request.")
             .path("/level")
             .hint(r#"send {"level": "DEBUG"}"#)
     })
@@ -93,7 +94,7 @@ pub(crate) fn offsets(bytes: &[u8]) -> Result<OffsetsChange, RestError> {
     for (key, raw) in &members {
         if key != "offsets" {
             let text = format!("{key} is no member of a change of offsets; there is offsets");
-            return Err(RestError::bad_request(text).path(format!("/{key}")).hint(FORM));
+            return Err(invalid(text).path(format!("/{key}")).hint(FORM));
         }
         if raw.get() != "null" {
             let read = serde_json::from_str::<Vec<&RawValue>>(raw.get());
@@ -102,7 +103,7 @@ pub(crate) fn offsets(bytes: &[u8]) -> Result<OffsetsChange, RestError> {
     }
     if list.is_empty() {
         let text = "Partitions / offsets need to be provided for an alter offsets request";
-        return Err(RestError::bad_request(text).path("/offsets").hint(FORM));
+        return Err(invalid(text).path("/offsets").hint(FORM));
     }
     let changes = list.into_iter().enumerate();
     let changes = changes.map(|(index, raw)| change(raw, &format!("/offsets/{index}")));
@@ -124,7 +125,7 @@ fn change(raw: &RawValue, path: &str) -> Result<Change, RestError> {
             "offset" => change.offset = map()?,
             _ => {
                 let text = format!("{key} is no member of an offset; there are partition, offset");
-                return Err(RestError::bad_request(text).path(path));
+                return Err(invalid(text).path(path));
             }
         }
     }
@@ -133,10 +134,10 @@ fn change(raw: &RawValue, path: &str) -> Result<Change, RestError> {
 
 fn object<'a>(bytes: &'a [u8], form: &str) -> Result<Members<'a>, RestError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(RestError::bad_request("the body is empty").hint(form));
+        return Err(RestError::new(Code::BodyNotJson, "the body is empty").hint(form));
     }
     let raw = serde_json::from_slice::<&RawValue>(bytes).map_err(|error| {
-        RestError::bad_request(format!("the body is not JSON: {error}")).hint(form)
+        RestError::new(Code::BodyNotJson, format!("the body is not JSON: {error}")).hint(form)
     })?;
     let read = serde_json::from_str::<Members<'a>>(raw.get());
     read.map_err(|_| wrong(raw, "an object", "").hint(form))
@@ -149,10 +150,14 @@ fn scalar(raw: &RawValue, path: &str) -> Result<Option<String>, RestError> {
         Some(b'n') => Ok(None),
         Some(b'"') => serde_json::from_str(text)
             .map(Some)
-            .map_err(|error| RestError::bad_request(format!("not JSON: {error}")).path(path)),
+            .map_err(|error| invalid(format!("not JSON: {error}")).path(path)),
         Some(b'{' | b'[') => Err(wrong(raw, "text", path)),
         _ => Ok(Some(text.to_owned())),
     }
+}
+
+fn invalid(message: impl Into<String>) -> RestError {
+    RestError::new(Code::BodyInvalid, message)
 }
 
 fn wrong(raw: &RawValue, wanted: &str, path: &str) -> RestError {
@@ -165,7 +170,7 @@ fn wrong(raw: &RawValue, wanted: &str, path: &str) -> RestError {
         _ => "a number",
     };
     let place = if path.is_empty() { "the body" } else { path };
-    let error = RestError::bad_request(format!("{place} is {found}, and must be {wanted}"));
+    let error = invalid(format!("{place} is {found}, and must be {wanted}"));
     if path.is_empty() { error } else { error.path(path) }
 }
 
@@ -184,7 +189,7 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_place() {
-        let told = |error: RestError| (error.status.as_u16(), error.message);
+        let told = |error: RestError| (error.code.facts().1, error.message);
         for (body, part) in [
             ("", "empty"),
             ("{", "not JSON"),

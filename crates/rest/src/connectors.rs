@@ -1,6 +1,7 @@
 //! `/connectors` and what a connector as a whole is asked to do.
 
 use crate::body;
+use crate::codes::Code;
 use crate::errors::RestError;
 use crate::request::{Asked, encode};
 use crate::server::App;
@@ -104,8 +105,9 @@ pub(crate) async fn restart(app: &App, asked: &Asked, name: String) -> Result<Re
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let connector = app.herder.connector(&name);
-    let connector =
-        connector.ok_or_else(|| RestError::not_found(format!("Unknown connector: {name}")))?;
+    let connector = connector.ok_or_else(|| {
+        RestError::new(Code::ConnectorNotFound, format!("Unknown connector: {name}"))
+    })?;
     let selection = Selection {
         connector: !only_failed || connector.is_failed(),
         tasks: match (include_tasks, only_failed) {
@@ -121,18 +123,20 @@ pub(crate) async fn restart(app: &App, asked: &Asked, name: String) -> Result<Re
 
 pub(crate) fn find(app: &App, name: &str) -> Result<Arc<ConnectorView>, RestError> {
     let found = app.herder.connector(name);
-    found.ok_or_else(|| RestError::not_found(format!("Connector {name} not found")))
+    found.ok_or_else(|| {
+        RestError::new(Code::ConnectorNotFound, format!("Connector {name} not found"))
+    })
 }
 
 pub(crate) fn no_status(name: &str) -> RestError {
-    RestError::not_found(format!("No status found for connector {name}"))
+    RestError::new(Code::ConnectorNotFound, format!("No status found for connector {name}"))
 }
 
 fn created(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
     let mut response = get(app, name)?;
     *response.status_mut() = StatusCode::CREATED;
     let host = asked.host().unwrap_or(&app.facts.worker_id);
-    let location = format!("http://{host}/connectors/{}", encode(name));
+    let location = format!("{}://{host}/connectors/{}", asked.scheme(), encode(name));
     if let Ok(location) = HeaderValue::from_str(&location) {
         response.headers_mut().insert(LOCATION, location);
     }
@@ -147,7 +151,7 @@ fn target(initial_state: Option<&str>) -> Result<Target, RestError> {
         "STOPPED" => Ok(Target::Stopped),
         _ => {
             let text = format!("initial_state is {text}, and must be RUNNING, PAUSED or STOPPED");
-            Err(RestError::bad_request(text).path("/initial_state"))
+            Err(RestError::new(Code::BodyInvalid, text).path("/initial_state"))
         }
     }
 }
@@ -163,10 +167,13 @@ fn with_name(name: &str, mut config: Given) -> Result<Given, RestError> {
 
 fn check_name(name: &str, config: &Given) -> Result<(), RestError> {
     match config.props.get(NAME) {
-        Some(other) if other != name => Err(RestError::bad_request(format!(
-            "Connector name configuration ({other}) doesn't match connector name in the URL \
-             ({name})"
-        ))),
+        Some(other) if other != name => Err(RestError::new(
+            Code::NameMismatch,
+            format!(
+                "Connector name configuration ({other}) doesn't match connector name in the URL \
+                 ({name})"
+            ),
+        )),
         _ => Ok(()),
     }
 }

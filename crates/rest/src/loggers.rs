@@ -1,6 +1,7 @@
 //! `/admin/loggers`.
 
 use crate::body;
+use crate::codes::Code;
 use crate::errors::RestError;
 use crate::request::Asked;
 use crate::server::App;
@@ -39,7 +40,8 @@ pub(crate) fn list(app: &App) -> Response {
 
 pub(crate) fn get(app: &App, name: &str) -> Result<Response, RestError> {
     let found = app.loggers.get(name);
-    let level = found.ok_or_else(|| RestError::not_found(format!("Logger {name} not found.")))?;
+    let level = found
+        .ok_or_else(|| RestError::new(Code::LoggerNotFound, format!("Logger {name} not found.")))?;
     Ok(Json(json(&level)).into_response())
 }
 
@@ -47,7 +49,7 @@ pub(crate) fn get(app: &App, name: &str) -> Result<Response, RestError> {
 pub(crate) fn set(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
     let level = body::level(&asked.body)?;
     let changed = app.loggers.set(name, &level).ok_or_else(|| {
-        RestError::not_found(format!("invalid log level '{level}'."))
+        RestError::new(Code::LevelUnknown, format!("invalid log level '{level}'."))
             .hint("there are OFF, FATAL, ERROR, WARN, INFO, DEBUG, TRACE, ALL")
     })?;
     match asked.param("scope") {

@@ -3,30 +3,23 @@
 //! What tasks count is read where it stands; no task waits for a reader. The text is made on a thread of
 //! its own, since with thousands of tasks it is long.
 
+use crate::codes::Code;
 use crate::errors::RestError;
 use crate::request::Asked;
 use crate::server::{App, Facts};
-use axum::http::Method;
-use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use herder::{ConnectorView, Herder};
 use runtime::Direction;
 use runtime::metrics::{Format, Metric as M, Page, Room};
 
-const ALLOWED: &str = "HEAD,GET,OPTIONS";
-
 /// # Errors
-/// Another method than those that read.
+/// The thread that writes the text has failed.
 pub(crate) async fn answer(app: &App, asked: &Asked) -> Result<Response, RestError> {
-    match asked.method {
-        Method::GET | Method::HEAD => {}
-        Method::OPTIONS => return Ok([(ALLOW, ALLOWED)].into_response()),
-        _ => return Err(RestError::wrong_method(ALLOWED)),
-    }
     let format = Format::wanted(&asked.accept());
     let (herder, facts) = (app.herder.clone(), app.facts.clone());
     let text = tokio::task::spawn_blocking(move || text(&herder, &facts, format)).await;
-    let text = text.map_err(|error| RestError::internal(error.to_string()))?;
+    let text = text.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
     Ok(([(CONTENT_TYPE, format.content_type())], text).into_response())
 }
 

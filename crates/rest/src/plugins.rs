@@ -1,6 +1,7 @@
 //! `/connector-plugins`.
 
 use crate::body;
+use crate::codes::Code;
 use crate::definitions::{definition, infos};
 use crate::errors::RestError;
 use crate::request::Asked;
@@ -21,8 +22,8 @@ pub(crate) fn list(app: &App, asked: &Asked) -> Response {
 pub(crate) fn config(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
     let keys = app.herder.worker().plugin_keys(name, asked.param("version"));
     let keys = keys.map_err(|unknown| match unknown {
-        UnknownPlugin::None(text) => RestError::not_found(text),
-        UnknownPlugin::Refused(text) => RestError::bad_request(text),
+        UnknownPlugin::None(text) => RestError::new(Code::PluginNotFound, text),
+        UnknownPlugin::Refused(text) => RestError::new(Code::PluginInvalid, text),
     })?;
     Ok(Json(keys.iter().map(definition).collect::<Vec<Value>>()).into_response())
 }
@@ -33,20 +34,19 @@ pub(crate) async fn validate(app: &App, asked: &Asked, name: &str) -> Result<Res
     let Some(class) = given.props.get(CLASS) else {
         let keys: Vec<&str> = given.props.keys().collect();
         let text = format!("Connector config {{{}}} contains no connector type", keys.join(", "));
-        return Err(RestError::bad_request(text).path(format!("/{CLASS}")));
+        return Err(RestError::new(Code::BodyInvalid, text).path(format!("/{CLASS}")));
     };
     let short = |class: &str| class.strip_suffix("Connector").unwrap_or(class).to_owned();
     if !short(class).ends_with(&short(name)) {
-        return Err(RestError::bad_request(format!(
-            "Included connector type {class} does not match request type {name}"
-        )));
+        let text = format!("Included connector type {class} does not match request type {name}");
+        return Err(RestError::new(Code::NameMismatch, text).path(format!("/{CLASS}")));
     }
     let worker = app.herder.worker().clone();
     let connect = asked.flag(VALIDATE_CONNECT, false);
     // Secrets may lie in files, and what is outside takes its time.
     let described =
         tokio::task::spawn_blocking(move || worker.describe_connected(&given, connect)).await;
-    let described = described.map_err(|error| RestError::internal(error.to_string()))?;
-    let described = described.map_err(RestError::bad_request)?;
+    let described = described.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
+    let described = described.map_err(|text| RestError::new(Code::ConfigInvalid, text))?;
     Ok(Json(infos(&described)).into_response())
 }

@@ -3,34 +3,39 @@
 //! Paths are read as Connect reads them: a slash at the end changes nothing, parameters (`;a=b`) are
 //! passed over, names are percent-decoded piece by piece, so that they may hold slashes.
 
+use crate::codes::Code;
 use crate::errors::RestError;
-use axum::body::{Body, Bytes};
+use crate::server::Scheme;
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, Method, StatusCode};
-
-/// Bodies larger than this are refused.
-const BODY_BYTES_MAX: usize = 4 << 20;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use http_body_util::BodyExt as _;
+use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// What is asked.
 pub(crate) struct Asked {
     pub(crate) method: Method,
-    /// The parts of the path, decoded.
-    pub(crate) path: Vec<String>,
     query: Vec<(String, String)>,
     headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Whether it came over TLS.
+    secure: bool,
 }
 
 impl Asked {
+    /// The pieces of a request's path.
+    ///
     /// # Errors
-    /// A path that is none, a body that is too large or breaks off.
-    pub(crate) async fn read(request: axum::extract::Request) -> Result<Asked, RestError> {
-        let (parts, body) = request.into_parts();
-        // First of all: a body that nobody reads ends the connection.
-        let body = read_body(body).await?;
-        let path = segments(parts.uri.path())?;
+    /// A path that is none.
+    pub(crate) fn path(parts: &Parts) -> Result<Vec<String>, RestError> {
+        segments(parts.uri.path())
+    }
+
+    pub(crate) fn new(parts: Parts, body: Bytes, secure: bool) -> Asked {
         let query = parts.uri.query().map(pairs).unwrap_or_default();
-        Ok(Asked { method: parts.method, path, query, headers: parts.headers, body })
+        Asked { method: parts.method, query, headers: parts.headers, body, secure }
     }
 
     /// The values of a query parameter, in their order.
@@ -59,6 +64,11 @@ impl Asked {
         ranges.filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(",")
     }
 
+    /// `https` where the client speaks TLS to us.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.secure { Scheme::Https.name() } else { Scheme::Http.name() }
+    }
+
     /// # Errors
     /// The client sends something else than JSON, or takes none.
     pub(crate) fn negotiate(&self) -> Result<(), RestError> {
@@ -69,7 +79,7 @@ impl Asked {
             None => self.body.is_empty(),
         };
         if changes && !is_json {
-            return Err(RestError::of_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            return Err(RestError::http(Code::UnsupportedMediaType)
                 .hint("send JSON, with the header Content-Type: application/json"));
         }
         let mut taken = self.headers.get_all(ACCEPT).iter().peekable();
@@ -86,7 +96,7 @@ impl Asked {
         if anything || ranges.any(takes) {
             return Ok(());
         }
-        Err(RestError::of_status(StatusCode::NOT_ACCEPTABLE)
+        Err(RestError::http(Code::NotAcceptable)
             .hint("answers are JSON: send Accept: application/json, or no Accept"))
     }
 }
@@ -96,18 +106,62 @@ fn kind(text: &str) -> String {
     text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-async fn read_body(body: Body) -> Result<Bytes, RestError> {
-    axum::body::to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
-        let mut cause: Option<&dyn std::error::Error> = Some(&error);
-        while let Some(error) = cause {
-            if error.to_string().contains("length limit exceeded") {
-                return RestError::of_status(StatusCode::PAYLOAD_TOO_LARGE)
-                    .hint(format!("a body has at most {BODY_BYTES_MAX} bytes"));
-            }
-            cause = error.source();
+/// Reads bodies, within limits: of a body, and of what large bodies take together.
+pub(crate) struct Bodies {
+    bytes_max: usize,
+    timeout: Duration,
+    /// Places for bodies that are large.
+    large: Semaphore,
+}
+
+/// Every connection may hold a body of this size; larger ones need a place.
+const SMALL_BYTES: usize = 64 << 10;
+/// Large bodies at a time.
+const LARGE_MAX: usize = 8;
+
+impl Bodies {
+    pub(crate) fn new(bytes_max: usize, timeout: Duration) -> Bodies {
+        Bodies { bytes_max, timeout, large: Semaphore::new(LARGE_MAX) }
+    }
+
+    /// # Errors
+    /// A body that is too large, too slow or breaks off.
+    pub(crate) async fn read(&self, body: Body) -> Result<Bytes, RestError> {
+        let reading = tokio::time::timeout(self.timeout, self.collect(body));
+        reading.await.unwrap_or_else(|_| {
+            let hint = format!("send it within {} s", self.timeout.as_secs_f32());
+            Err(RestError::http(Code::BodyTooSlow).hint(hint))
+        })
+    }
+
+    async fn collect(&self, mut body: Body) -> Result<Bytes, RestError> {
+        let too_large = || {
+            let hint = format!("a body has at most {} bytes", self.bytes_max);
+            RestError::http(Code::BodyTooLarge).hint(hint)
+        };
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if announced > self.bytes_max {
+            return Err(too_large());
         }
-        RestError::bad_request(format!("the body breaks off: {error}"))
-    })
+        let mut bytes = Vec::new();
+        let mut place = None;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                RestError::new(Code::BodyBroken, format!("the body breaks off: {error}"))
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
+            let length = bytes.len() + data.len();
+            if length > self.bytes_max {
+                return Err(too_large());
+            }
+            if length > SMALL_BYTES && place.is_none() {
+                // A place is given back when the body was read and answered to soon after.
+                place = self.large.acquire().await.ok();
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(bytes.into())
+    }
 }
 
 fn segments(path: &str) -> Result<Vec<String>, RestError> {
@@ -120,10 +174,10 @@ fn segments(path: &str) -> Result<Vec<String>, RestError> {
         let text = text.split(';').next().unwrap_or_default();
         if text.is_empty() {
             let text = "the path has an empty part, as in //";
-            return Err(RestError::bad_request(text));
+            return Err(RestError::new(Code::BadPath, text));
         }
         decode(text, false).ok_or_else(|| {
-            RestError::of_status(StatusCode::NOT_FOUND).hint(format!("{text} is not encoded UTF-8"))
+            RestError::http(Code::RouteNotFound).hint(format!("{text} is not encoded UTF-8"))
         })
     };
     path.split('/').map(segment).collect()
@@ -182,7 +236,7 @@ mod tests {
 
     #[test]
     fn paths_are_read_as_connect_reads_them() {
-        let of = |path| segments(path).map_err(|error| error.status.as_u16());
+        let of = |path| segments(path).map_err(|error| error.code.facts().1);
         let parts = |parts: &[&str]| Ok(parts.iter().map(|part| (*part).to_owned()).collect());
         assert_eq!(of("/"), parts(&[]));
         assert_eq!(of("/connectors/"), parts(&["connectors"]));

@@ -1,27 +1,37 @@
 //! Listens, and hands each request to what answers it.
 
+use crate::auth::{Refused, Users};
+use crate::codes::Code;
+use crate::dispatch::{Offer, dispatch};
 use crate::errors::RestError;
-use crate::request::Asked;
-use crate::resource::Resource;
-use crate::{connectors, loggers, metrics, offsets, plugins, root, tasks};
-use axum::Router;
-use axum::http::header::{ALLOW, HeaderValue};
-use axum::http::{Method, StatusCode};
+use crate::loggers;
+use crate::request::{Asked, Bodies};
+use axum::extract::Request;
+use axum::http::Method;
+use axum::http::header::{AUTHORIZATION, CONNECTION, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use connection::{Peer, SocketInfo};
 use headers::Headers;
 use herder::Herder;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
 
-pub use listener::{Listener, ServeError, bind};
+pub use limits::Limits;
+pub use listener::{Listener, Scheme, ServeError, bind};
+pub use tls::{ClientCertificate, Material, Tls};
 
+mod connection;
 mod headers;
+mod limits;
 mod listener;
+mod stalled;
+mod tls;
 
-/// How long a request may take.
+/// How long a request may take once it is read.
 const BUDGET: Duration = Duration::from_secs(90);
 
 /// What the worker says of itself.
@@ -40,121 +50,162 @@ pub(crate) struct App {
     pub(crate) herder: Herder,
     pub(crate) facts: Arc<Facts>,
     pub(crate) loggers: Arc<dyn loggers::Loggers>,
+    /// Who may ask; everybody if there are none.
+    pub(crate) users: Option<Arc<Users>>,
 }
 
-/// Answers requests until the runtime ends.
-pub fn serve(
-    sockets: Vec<TcpListener>,
-    herder: &Herder,
-    facts: Facts,
-    loggers: Arc<dyn loggers::Loggers>,
-) -> Vec<SocketAddr> {
-    let app = App { herder: herder.clone(), facts: Arc::new(facts), loggers };
-    let headers = Arc::new(Headers::new(herder.worker().config()));
-    let answering = move |request: axum::extract::Request| {
-        let (app, headers) = (app.clone(), headers.clone());
-        async move {
-            let asked = request.headers().clone();
-            let mut response = match headers.preflight(request.method(), &asked) {
-                Some(response) => response,
-                None => answer(app, request).await,
-            };
-            headers.add_to(response.headers_mut(), &asked);
-            response
-        }
-    };
-    let router = Router::new().fallback(answering);
-    let mut addresses = Vec::new();
-    for socket in sockets {
-        addresses.extend(socket.local_addr());
-        let router = router.clone();
-        tokio::spawn(async move {
-            if let Err(error) = axum::serve(socket, router).await {
-                tracing::error!("the REST interface has ended: {error}");
+/// An open socket and what is offered there.
+#[derive(Debug)]
+pub struct Socket {
+    pub listener: TcpListener,
+    pub tls: Option<Tls>,
+    pub offer: Offer,
+}
+
+impl Socket {
+    fn info(&self) -> SocketInfo {
+        SocketInfo { tls: self.tls.clone(), offer: self.offer }
+    }
+}
+
+/// Everything that the interface is made of.
+pub struct Setup {
+    pub sockets: Vec<Socket>,
+    pub herder: Herder,
+    pub facts: Facts,
+    pub loggers: Arc<dyn loggers::Loggers>,
+    pub users: Option<Arc<Users>>,
+    pub limits: Limits,
+}
+
+/// The interface while it answers. When it is dropped, it goes on until the runtime ends.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    end: watch::Sender<bool>,
+    accepting: Vec<JoinHandle<()>>,
+    /// All of them are free when no connection is left.
+    places: Arc<Semaphore>,
+    connections_max: usize,
+}
+
+impl Server {
+    /// Where it listens, in the order of the sockets.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Accepts no connections any more, answers what was asked already and ends. False if that takes
+    /// longer than `timeout`.
+    pub async fn stop(self, timeout: Duration) -> bool {
+        let Server { end, accepting, places, connections_max, .. } = self;
+        // Those who accept may have ended.
+        let _gone = end.send(true);
+        let ending = async {
+            for task in accepting {
+                let _ended = task.await;
             }
-        });
-    }
-    addresses
-}
-
-async fn answer(app: App, request: axum::extract::Request) -> Response {
-    let asked = match Asked::read(request).await {
-        Ok(asked) => asked,
-        Err(error) => return error.into_response(),
-    };
-    match tokio::time::timeout(BUDGET, dispatch(&app, &asked)).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => error.into_response(),
-        // What was asked goes on.
-        Err(_) => RestError::internal("Request timed out").into_response(),
+            let all = u32::try_from(connections_max).unwrap_or(u32::MAX);
+            // Nobody closes it.
+            let _all = places.acquire_many(all).await;
+        };
+        tokio::time::timeout(timeout, ending).await.is_ok()
     }
 }
 
-async fn dispatch(app: &App, asked: &Asked) -> Result<Response, RestError> {
-    if asked.path == ["metrics"] {
-        return metrics::answer(app, asked).await;
-    }
-    let Some(resource) = Resource::find(&asked.path) else {
-        return Err(RestError::of_status(StatusCode::NOT_FOUND));
-    };
-    let is_admin = matches!(resource, Resource::Loggers | Resource::Logger(_));
-    if is_admin && app.herder.worker().config().admin_listeners.is_some() {
-        return Err(RestError::of_status(StatusCode::NOT_FOUND));
-    }
-    let allow = resource.allow();
-    let method = if asked.method == Method::HEAD { Method::GET } else { asked.method.clone() };
-    if method == Method::OPTIONS {
-        let mut response = StatusCode::OK.into_response();
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-        return Ok(response);
-    }
-    if !allow.split(',').any(|known| known == method.as_str()) {
-        return Err(RestError::wrong_method(allow));
-    }
-    asked.negotiate()?;
-    match (method.as_str(), resource) {
-        ("GET", resource) => read(app, asked, resource).await,
-        ("DELETE", Resource::Connector(name)) => connectors::delete(app, name).await,
-        ("DELETE", Resource::Offsets(name)) => offsets::reset(app, name).await,
-        ("PATCH", Resource::Config(name)) => connectors::patch(app, asked, name).await,
-        ("PATCH", Resource::Offsets(name)) => offsets::alter(app, asked, name).await,
-        ("POST", Resource::Connectors) => connectors::create(app, asked).await,
-        ("POST", Resource::Restart(name)) => connectors::restart(app, asked, name).await,
-        ("POST", Resource::TaskRestart(name, task)) => tasks::restart(app, name, task).await,
-        ("POST", Resource::Tasks(_)) => Err(RestError::internal(
-            "Kafka Connect in standalone mode does not support externally setting task \
-             configurations.",
-        )),
-        ("PUT", Resource::Config(name)) => connectors::put(app, asked, name).await,
-        ("PUT", Resource::Pause(name)) => connectors::pause(app, name).await,
-        ("PUT", Resource::Resume(name)) => connectors::resume(app, name).await,
-        ("PUT", Resource::Stop(name)) => connectors::stop(app, name).await,
-        ("PUT", Resource::TopicsReset(name)) => tasks::reset_topics(app, &name),
-        ("PUT", Resource::PluginValidate(name)) => plugins::validate(app, asked, &name).await,
-        ("PUT", Resource::Logger(name)) => loggers::set(app, asked, &name),
-        ("PUT", Resource::Fence(_)) => Err(RestError::internal(
-            "Kafka Connect in standalone mode does not support exactly-once source connectors.",
-        )),
-        _ => Err(RestError::wrong_method(allow)),
-    }
+/// Answers requests until it is stopped or the runtime ends.
+pub fn serve(setup: Setup) -> Server {
+    let Setup { sockets, herder, facts, loggers, users, limits } = setup;
+    let headers = Headers::new(herder.worker().config());
+    let app = App { herder, facts: Arc::new(facts), loggers, users };
+    let service = Arc::new(Service {
+        app,
+        headers,
+        bodies: Bodies::new(limits.body_bytes_max, limits.body_timeout),
+        places: Arc::new(Semaphore::new(limits.connections_max)),
+        limits,
+    });
+    let (end, ending) = watch::channel(false);
+    let (places, connections_max) = (service.places.clone(), limits.connections_max);
+    let addresses = sockets.iter().filter_map(|s| s.listener.local_addr().ok()).collect();
+    let accept =
+        |socket: Socket| tokio::spawn(connection::accept(socket, service.clone(), ending.clone()));
+    let accepting = sockets.into_iter().map(accept).collect();
+    Server { addresses, end, accepting, places, connections_max }
 }
 
-async fn read(app: &App, asked: &Asked, resource: Resource) -> Result<Response, RestError> {
-    match resource {
-        Resource::Root => Ok(root::root(app).await),
-        Resource::Health => Ok(root::health(app)),
-        Resource::Connectors => Ok(connectors::list(app, asked)),
-        Resource::Connector(name) => connectors::get(app, &name),
-        Resource::Config(name) => connectors::config(app, &name),
-        Resource::Status(name) => connectors::status(app, &name),
-        Resource::Tasks(name) => tasks::list(app, &name),
-        Resource::TaskStatus(name, task) => tasks::status(app, &name, task),
-        Resource::Topics(name) => tasks::topics(app, &name),
-        Resource::Offsets(name) => offsets::list(app, name).await,
-        Resource::Plugins => Ok(plugins::list(app, asked)),
-        Resource::PluginConfig(name) => plugins::config(app, asked, &name),
-        Resource::Loggers => Ok(loggers::list(app)),
-        Resource::Logger(name) => loggers::get(app, &name),
-        other => Err(RestError::wrong_method(other.allow())),
+/// What all connections share.
+struct Service {
+    app: App,
+    headers: Headers,
+    bodies: Bodies,
+    /// One for each connection that there may be.
+    places: Arc<Semaphore>,
+    limits: Limits,
+}
+
+impl Service {
+    async fn answer(&self, request: Request, peer: Peer, offer: Offer) -> Response {
+        let begin = Instant::now();
+        let (method, target) = (request.method().clone(), request.uri().to_string());
+        let asked = request.headers().clone();
+        let mut response = match self.headers.preflight(&method, &asked) {
+            Some(response) => response,
+            None => self.ask(request, peer, offer).await,
+        };
+        self.headers.add_to(response.headers_mut(), &asked);
+        tracing::debug!(
+            "{} \"{method} {target}\" {} in {} ms",
+            peer.address,
+            response.status().as_u16(),
+            begin.elapsed().as_millis()
+        );
+        response
+    }
+
+    async fn ask(&self, request: Request, peer: Peer, offer: Offer) -> Response {
+        match self.asked(request, peer, offer).await {
+            Ok(response) => response,
+            Err(error) => error.into_response(),
+        }
+    }
+
+    async fn asked(
+        &self,
+        request: Request,
+        peer: Peer,
+        offer: Offer,
+    ) -> Result<Response, RestError> {
+        let (parts, body) = request.into_parts();
+        let path = Asked::path(&parts);
+        let found = path.as_ref().ok().and_then(|path| offer.find(path));
+        let operation = found.as_ref().and_then(|f| f.place.operation(parts.method.as_str()));
+        // Workers among themselves sign instead; what has addresses of its own asks for nothing.
+        let open = operation.is_some_and(|o| o.is_internal()) || offer == Offer::Admin;
+        if let Some(users) = self.app.users.as_ref().filter(|_| !open) {
+            let changes = !matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+            let checked = users.check(parts.headers.get(AUTHORIZATION), changes).await;
+            let mut refused = match checked {
+                Ok(()) => None,
+                Err(Refused::Unknown) => Some(crate::auth::unauthorized()),
+                Err(Refused::ReadOnly) => Some(crate::auth::read_only().into_response()),
+            };
+            if let Some(refused) = &mut refused {
+                // Nobody reads the body of somebody who may not send it.
+                refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            if let Some(refused) = refused {
+                return Ok(refused);
+            }
+        }
+        // Before anything else is said: a body that nobody reads ends the connection.
+        let body = self.bodies.read(body).await?;
+        path?;
+        let asked = Asked::new(parts, body, peer.secure);
+        match tokio::time::timeout(BUDGET, dispatch(&self.app, &asked, found)).await {
+            Ok(answered) => answered,
+            // What was asked goes on.
+            Err(_) => Err(RestError::new(Code::TimedOut, "Request timed out")),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Tasks, and the topics they touch.
 
+use crate::codes::Code;
 use crate::connectors::{config_json, find};
 use crate::errors::RestError;
 use crate::server::App;
@@ -20,7 +21,8 @@ pub(crate) fn list(app: &App, name: &str) -> Result<Response, RestError> {
 }
 
 pub(crate) fn status(app: &App, name: &str, task: i64) -> Result<Response, RestError> {
-    let none = || RestError::not_found(format!("No status found for task {name}-{task}"));
+    let none =
+        || RestError::new(Code::TaskNotFound, format!("No status found for task {name}-{task}"));
     let connector = app.herder.connector(name).ok_or_else(none)?;
     let id = u32::try_from(task).map_err(|_| none())?;
     let body = status::task_body(&connector, id, &app.facts.worker_id).ok_or_else(none)?;
@@ -29,18 +31,21 @@ pub(crate) fn status(app: &App, name: &str, task: i64) -> Result<Response, RestE
 
 pub(crate) async fn restart(app: &App, name: String, task: i64) -> Result<Response, RestError> {
     let unknown = || match app.herder.connector(&name) {
-        Some(_) => RestError::not_found(format!("Task {name}-{task} not found")),
-        None => RestError::not_found(format!("Unknown connector: {name}")),
+        Some(_) => RestError::new(Code::TaskNotFound, format!("Task {name}-{task} not found")),
+        None => RestError::new(Code::ConnectorNotFound, format!("Unknown connector: {name}")),
     };
     let id = u32::try_from(task).map_err(|_| unknown())?;
-    app.herder.restart_task(name, id).await?;
+    app.herder.restart_task(name.clone(), id).await.map_err(|error| {
+        let code = unknown().code;
+        RestError::from(error).refine(Code::ConnectorNotFound, code)
+    })?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// Connectors that there are not have no topics.
 pub(crate) fn topics(app: &App, name: &str) -> Result<Response, RestError> {
     if !app.herder.worker().config().topic_tracking_enable {
-        return Err(RestError::forbidden("Topic tracking is disabled."));
+        return Err(RestError::new(Code::TopicTrackingDisabled, "Topic tracking is disabled."));
     }
     let topics = app.herder.connector(name).map(|c| c.topics.list()).unwrap_or_default();
     let mut body = Map::new();
@@ -51,10 +56,13 @@ pub(crate) fn topics(app: &App, name: &str) -> Result<Response, RestError> {
 pub(crate) fn reset_topics(app: &App, name: &str) -> Result<Response, RestError> {
     let config = app.herder.worker().config();
     if !config.topic_tracking_enable {
-        return Err(RestError::forbidden("Topic tracking is disabled."));
+        return Err(RestError::new(Code::TopicTrackingDisabled, "Topic tracking is disabled."));
     }
     if !config.topic_tracking_allow_reset {
-        return Err(RestError::forbidden("Topic tracking reset is disabled."));
+        return Err(RestError::new(
+            Code::TopicTrackingDisabled,
+            "Topic tracking reset is disabled.",
+        ));
     }
     if let Some(connector) = app.herder.connector(name) {
         connector.topics.reset();

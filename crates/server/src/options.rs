@@ -151,6 +151,9 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
+    /// The one page that is about no configuration.
+    const REST: &str = "rest";
+
     /// Every page of `docs/reference` and the subject it is about: its first alias for a plugin.
     fn pages() -> Vec<(String, &'static str)> {
         let connectors = connectors::plugins().iter().map(|plugin| plugin.aliases);
@@ -178,8 +181,9 @@ mod tests {
     fn the_reference_pages_are_fresh() {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
         let refresh = std::env::var_os("COPYCAT_REFRESH_DOCS").is_some();
-        for (file, subject) in pages() {
-            let page = page(subject).unwrap();
+        for (file, subject) in pages().into_iter().chain([("rest.md".to_owned(), REST)]) {
+            let page =
+                if subject == REST { rest::reference_page() } else { page(subject).unwrap() };
             let path = folder.join(&file);
             if refresh {
                 std::fs::create_dir_all(&folder).unwrap();

@@ -14,11 +14,11 @@ use config::Password;
 
 /// A login module with its options.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Login {
+pub struct Login {
     /// The full class name.
-    pub(super) module: String,
+    pub module: String,
     /// The options; any of them may be secret.
-    pub(super) options: BTreeMap<String, Password>,
+    pub options: BTreeMap<String, Password>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +36,43 @@ const FLAGS: [&str; 4] = ["required", "requisite", "sufficient", "optional"];
 /// What is missing or wrong, without any option's value.
 pub(super) fn parse(text: &str) -> Result<Login, String> {
     let mut tokens = tokens(text)?.into_iter().peekable();
+    let login = login(&mut tokens)?;
+    if tokens.peek().is_some() {
+        return Err("JAAS config property contains more than one login module, should be 1".into());
+    }
+    Ok(login)
+}
+
+/// The login modules of a section of a JAAS file, `NAME { MODULE FLAG key=value …; … };`; none if there
+/// is no such section.
+///
+/// # Errors
+/// What is missing or wrong, without any option's value.
+pub fn parse_section(text: &str, section: &str) -> Result<Vec<Login>, String> {
+    let mut tokens = tokens(text)?.into_iter().peekable();
+    let mut found = Vec::new();
+    loop {
+        let name = match tokens.next() {
+            None => return Ok(found),
+            Some(Token::Sign(';')) => continue,
+            Some(Token::Word(name) | Token::Quoted(name)) => name,
+            Some(Token::Sign(sign)) => {
+                return Err(format!("a section's name is expected in place of {sign}"));
+            }
+        };
+        if tokens.next() != Some(Token::Sign('{')) {
+            return Err(format!("{{ is expected after the section's name {name}"));
+        }
+        while tokens.next_if_eq(&Token::Sign('}')).is_none() {
+            let login = login(&mut tokens).map_err(|fault| format!("section {name}: {fault}"))?;
+            if name == section {
+                found.push(login);
+            }
+        }
+    }
+}
+
+fn login(tokens: &mut Peekable<std::vec::IntoIter<Token>>) -> Result<Login, String> {
     let module = match tokens.next() {
         Some(Token::Word(module) | Token::Quoted(module)) => module,
         Some(Token::Sign(_)) | None => {
@@ -56,7 +93,7 @@ pub(super) fn parse(text: &str) -> Result<Login, String> {
     loop {
         let key = match tokens.next() {
             None => return Err("JAAS config entry not terminated by semi-colon".to_owned()),
-            Some(Token::Sign(';')) => break,
+            Some(Token::Sign(';')) => return Ok(Login { module, options }),
             Some(Token::Word(key) | Token::Quoted(key)) => key,
             Some(Token::Sign(sign)) => {
                 return Err(format!("an option's name is expected in place of {sign}"));
@@ -70,10 +107,6 @@ pub(super) fn parse(text: &str) -> Result<Login, String> {
             _ => return Err(format!("Value not specified for key '{key}' in JAAS config")),
         }
     }
-    if tokens.peek().is_some() {
-        return Err("JAAS config property contains more than one login module, should be 1".into());
-    }
-    Ok(Login { module, options })
 }
 
 fn tokens(text: &str) -> Result<Vec<Token>, String> {
@@ -175,6 +208,21 @@ mod tests {
         assert_eq!(password("password = \"spaced\" x=\"y\""), "spaced");
         assert_eq!(password("/* c */ // d\n password=\"v\""), "v");
         assert_eq!(password("password=\"//no comment\""), "//no comment");
+    }
+
+    #[test]
+    fn sections_of_a_file_are_told_apart() {
+        let text = "/* who */ KafkaClient { a.B required x=\"1\"; };\n\
+                    KafkaConnect {\n  c.D required file=\"/etc/p\";\n  e.F optional;\n};";
+        let found = parse_section(text, "KafkaConnect").unwrap();
+        let modules: Vec<&str> = found.iter().map(|login| login.module.as_str()).collect();
+        assert_eq!(modules, ["c.D", "e.F"]);
+        assert_eq!(found[0].options["file"].expose(), "/etc/p");
+        assert!(parse_section(text, "Other").unwrap().is_empty());
+        for bad in ["A", "A {", "A { b.C; };", "{", "A { b.C required x=\"hunter2\" };"] {
+            let error = parse_section(bad, "A").unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 
     #[test]

@@ -16,14 +16,14 @@ use config::{ConfigErrors, Props, looks_secret};
 
 mod adjust;
 mod draft;
-mod jaas;
+pub mod jaas;
 mod layers;
 mod native;
 mod pem;
 mod rules;
 mod sasl;
 mod special;
-mod stores;
+pub mod stores;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -52,6 +52,20 @@ pub(super) fn encode(label: &str, der: &[u8]) -> String {
     text
 }
 
+/// Label and bytes of every block of a text that has no header lines.
+///
+/// # Errors
+/// A block is malformed.
+pub(super) fn blocks_of(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut found = Vec::new();
+    for Block { label, text } in blocks(text)? {
+        let body: String = text.lines().filter(|line| !line.starts_with("-----")).collect();
+        let der = STANDARD.decode(body);
+        found.push((label, der.map_err(|error| format!("a block is not valid base64: {error}"))?));
+    }
+    Ok(found)
+}
+
 /// The certificates of a text, in order.
 ///
 /// # Errors

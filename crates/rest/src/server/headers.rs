@@ -5,6 +5,7 @@ use axum::http::header::{HeaderName, HeaderValue, ORIGIN, VARY};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use config::worker::WorkerConfig;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const ALLOW_ORIGIN: HeaderName = HeaderName::from_static("access-control-allow-origin");
 const ALLOW_METHODS: HeaderName = HeaderName::from_static("access-control-allow-methods");
@@ -20,9 +21,43 @@ pub(super) struct Headers {
     /// The origins whose pages may ask; empty: none.
     origins: Vec<String>,
     methods: HeaderValue,
-    /// Whether it takes the place of others of its name.
-    own: Vec<(bool, HeaderName, HeaderValue)>,
+    own: Vec<Own>,
 }
+
+/// A header of the operator.
+struct Own {
+    /// Whether it takes the place of others of its name.
+    replaces: bool,
+    name: HeaderName,
+    value: Content,
+}
+
+enum Content {
+    Text(HeaderValue),
+    /// A date, this many milliseconds from now.
+    FromNow(i64),
+}
+
+impl Content {
+    fn value(&self) -> Option<HeaderValue> {
+        match self {
+            Content::Text(text) => Some(text.clone()),
+            Content::FromNow(ms) => {
+                let (now, distance) = (SystemTime::now(), Duration::from_millis(ms.unsigned_abs()));
+                let then =
+                    if *ms < 0 { now.checked_sub(distance) } else { now.checked_add(distance) };
+                // HTTP has no dates after the year 9999.
+                let then =
+                    then.filter(|then| *then < UNIX_EPOCH + Duration::from_secs(LAST_SECOND))?;
+                let then = then.max(UNIX_EPOCH);
+                HeaderValue::from_str(&httpdate::fmt_http_date(then)).ok()
+            }
+        }
+    }
+}
+
+/// The last second of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
 
 impl Headers {
     pub(super) fn new(config: &WorkerConfig) -> Headers {
@@ -30,13 +65,13 @@ impl Headers {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             items.map(str::to_owned).collect()
         };
-        let methods = list(&config.access_control_allow_methods).join(",");
+        let methods = list(&config.rest.allow_methods).join(",");
         let methods = if methods.is_empty() { CROSS_METHODS } else { &methods };
         Headers {
-            origins: list(&config.access_control_allow_origin),
+            origins: list(&config.rest.allow_origin),
             methods: HeaderValue::from_str(methods)
                 .unwrap_or(HeaderValue::from_static(CROSS_METHODS)),
-            own: list(&config.response_http_headers).iter().filter_map(|item| own(item)).collect(),
+            own: list(&config.rest.response_headers).iter().filter_map(|item| own(item)).collect(),
         }
     }
 
@@ -56,11 +91,12 @@ impl Headers {
             answer.insert(ALLOW_ORIGIN, origin.clone());
             answer.append(VARY, HeaderValue::from_static("Origin"));
         }
-        for (replaces, name, value) in &self.own {
+        for Own { replaces, name, value } in &self.own {
+            let Some(value) = value.value() else { continue };
             if *replaces {
-                answer.insert(name, value.clone());
+                answer.insert(name, value);
             } else {
-                answer.append(name, value.clone());
+                answer.append(name, value);
             }
         }
     }
@@ -73,21 +109,26 @@ impl Headers {
     }
 }
 
-/// `[set|add] name:value`, quoted or not. Values of `setDate` and `addDate` are no dates that HTTP has,
-/// so these are passed over.
-fn own(item: &str) -> Option<(bool, HeaderName, HeaderValue)> {
+/// `[set|add|setDate|addDate] name:value`, quoted or not.
+fn own(item: &str) -> Option<Own> {
     let (left, value) = item.trim_matches('"').split_once(':')?;
     let mut words = left.split_whitespace();
     let (action, name) = match (words.next()?, words.next()) {
         (action, Some(name)) => (action, name),
         (name, None) => ("set", name),
     };
-    let replaces = match action {
-        "set" => true,
-        "add" => false,
+    let (replaces, is_date) = match action {
+        "set" => (true, false),
+        "add" => (false, false),
+        "setDate" => (true, true),
+        "addDate" => (false, true),
         _ => return None,
     };
-    Some((replaces, name.parse().ok()?, HeaderValue::from_str(value.trim()).ok()?))
+    let value = match value.trim() {
+        ms if is_date => Content::FromNow(ms.parse().ok()?),
+        text => Content::Text(HeaderValue::from_str(text).ok()?),
+    };
+    Some(Own { replaces, name: name.parse().ok()?, value })
 }
 
 #[cfg(test)]
@@ -132,12 +173,21 @@ mod tests {
 
     #[test]
     fn headers_of_the_operator_are_set_or_added() {
-        let items = ["set X-A: 1", "\"add X-B:2\"", "X-B: 3", "add X-B: 4", "setDate X-C: 5"];
+        let items = [
+            "set X-A: 1",
+            "\"add X-B:2\"",
+            "X-B: 3",
+            "add X-B: 4",
+            "setDate X-C: 5",
+            "addDate X-D: -86400000000000",
+        ];
         let mut answer = HeaderMap::new();
         headers(&[], &items).add_to(&mut answer, &HeaderMap::new());
         assert_eq!(answer["x-a"], "1");
         let all: Vec<_> = answer.get_all("x-b").iter().collect();
         assert_eq!(all, ["3", "4"]);
-        assert!(!answer.contains_key("x-c"));
+        let date = httpdate::parse_http_date(answer["x-c"].to_str().unwrap()).unwrap();
+        assert!(date.elapsed().unwrap_or_default() < Duration::from_secs(60));
+        assert_eq!(answer["x-d"], "Thu, 01 Jan 1970 00:00:00 GMT");
     }
 }

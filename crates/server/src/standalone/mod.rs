@@ -3,6 +3,7 @@
 //! Everything in the files is checked before anything starts. Afterwards trouble outside (Kafka, the
 //! database) is shown in the status and retried; it does not end the worker.
 
+mod certificates;
 #[cfg(test)]
 mod chain_checks;
 #[cfg(test)]
@@ -10,6 +11,8 @@ mod checks;
 mod connector_file;
 #[cfg(test)]
 mod examples;
+mod interface;
+mod users;
 mod worker_file;
 
 use crate::exit::Failure;
@@ -21,7 +24,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 use worker_file::WorkerFile;
@@ -100,20 +102,22 @@ async fn serve(
     levels: Arc<Levels>,
     mut signals: Signals,
 ) -> Result<ExitCode, Failure> {
-    let sockets = rest::bind(&file.listeners).await.map_err(|error| {
-        Failure::unavailable(error.to_string())
-            .hint("stop what uses the port, or set listeners=http://:PORT in the worker file")
-    })?;
+    let sockets = file.interface.open().await?;
     let herder = Herder::start(worker.clone())
         .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
     let (tell_cluster, cluster) = watch::channel(None);
-    announce(&file, sockets, &herder, cluster, levels);
+    let server = announce(&file, sockets, &herder, cluster, levels);
     look_for_cluster(worker.clone(), tell_cluster);
     for connector in connectors {
         create(&herder, connector).await?;
     }
     herder.set_ready();
-    let name = signals.next().await;
+    let name = loop {
+        match signals.next().await {
+            RENEW => file.interface.renew(),
+            name => break name,
+        }
+    };
     tracing::info!("{name}: writing what was read, then leaving (again: leave at once)");
     herder.shutdown();
     let graceful = Duration::from_millis(worker.config().task_shutdown_graceful_timeout_ms);
@@ -122,6 +126,10 @@ async fn serve(
         ended = waiting => {
             if !ended.unwrap_or(false) {
                 tracing::warn!("not everything ended in time");
+            }
+            // Everything was answered when the tasks had ended; this is for clients that are slow.
+            if !server.stop(SHUTDOWN_MARGIN).await {
+                tracing::warn!("some clients did not take their answers in time");
             }
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
@@ -135,21 +143,36 @@ async fn serve(
 
 fn announce(
     file: &WorkerFile,
-    sockets: Vec<TcpListener>,
+    sockets: Vec<rest::Socket>,
     herder: &Herder,
     cluster: watch::Receiver<Option<String>>,
     levels: Arc<Levels>,
-) {
+) -> rest::Server {
     let facts = rest::Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("COPYCAT_COMMIT").unwrap_or("unknown").to_owned(),
         worker_id: file.address(),
         kafka_cluster_id: cluster,
     };
-    let addresses = rest::serve(sockets, herder, facts, levels);
-    for address in addresses {
-        tracing::info!("REST interface on http://{address}");
+    let schemes: Vec<&str> =
+        sockets.iter().map(|s| if s.tls.is_some() { "https" } else { "http" }).collect();
+    let users = file.interface.users.clone();
+    if users.as_ref().is_some_and(|users| users.admit_everybody()) {
+        tracing::warn!("the file of passwords is empty: the REST interface admits everybody");
     }
+    let limits = rest::Limits::of(herder.worker().config());
+    let server = rest::serve(rest::Setup {
+        sockets,
+        herder: herder.clone(),
+        facts,
+        loggers: levels,
+        users,
+        limits,
+    });
+    for (address, scheme) in server.addresses().iter().zip(schemes) {
+        tracing::info!("REST interface on {scheme}://{address}");
+    }
+    server
 }
 
 /// The cluster's id is for `GET /` only; tasks ask for it themselves.
@@ -176,9 +199,13 @@ async fn create(herder: &Herder, connector: ConnectorFile) -> Result<(), Failure
     }
 }
 
-/// SIGTERM and SIGINT; the end of standard input where that was asked for.
+/// The signal at which files of certificates and users are read again.
+const RENEW: &str = "SIGHUP";
+
+/// SIGTERM, SIGINT and SIGHUP; the end of standard input where that was asked for.
 struct Signals {
     terminate: Signal,
+    renew: Signal,
     interrupt: Signal,
     input_end: Option<oneshot::Receiver<()>>,
 }
@@ -191,10 +218,11 @@ impl Signals {
         };
         let (terminate, interrupt) =
             (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        let renew = listen(SignalKind::hangup())?;
         let input_end = to_input.then(input_end).transpose().map_err(|error| {
             Failure::unavailable(format!("standard input cannot be watched: {error}"))
         })?;
-        Ok(Signals { terminate, interrupt, input_end })
+        Ok(Signals { terminate, renew, interrupt, input_end })
     }
 
     /// A signal that is meant as a second one: process managers often send the first twice.
@@ -203,7 +231,7 @@ impl Signals {
         let first = tokio::time::Instant::now();
         loop {
             let signal = self.next().await;
-            if first.elapsed() > SAME_SIGNAL {
+            if signal != RENEW && first.elapsed() > SAME_SIGNAL {
                 return signal;
             }
         }
@@ -220,6 +248,7 @@ impl Signals {
         let name = tokio::select! {
             _ = self.terminate.recv() => return "SIGTERM",
             _ = self.interrupt.recv() => return "SIGINT",
+            _ = self.renew.recv() => return RENEW,
             () = input_end => "end of input",
         };
         self.input_end = None;

@@ -1,4 +1,4 @@
-//! Java's own key store format (JKS): the trusted certificates, and whether there are private keys.
+//! Java's own key store format (JKS): the trusted certificates and the private keys.
 //!
 //! Layout (big endian): magic, version, number of entries; per entry a tag, an alias, a date and a
 //! private key with its chain (tag 1) or a certificate (tag 2); at the end a SHA-1 digest over the
@@ -6,16 +6,22 @@
 //!
 //! Invariant: every length is checked against the bytes that are there.
 
+use super::aes::WRONG_PASSWORD;
+use super::der::{Der, OBJECT, OCTETS, SEQUENCE};
 use super::digest::sha1;
+use super::identity::Identity;
 
 /// What a JKS file has.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Jks {
     /// The trusted certificates as DER, in file order.
     pub(crate) certificates: Vec<Vec<u8>>,
-    /// The aliases of private keys.
-    pub(crate) private_keys: Vec<String>,
+    /// The private keys, still encrypted, each with its certificates.
+    private_keys: Vec<(Vec<u8>, Vec<Vec<u8>>)>,
 }
+
+/// Sun's own way to protect a key, 1.3.6.1.4.1.42.2.17.1.1.
+const KEY_PROTECTOR: &[u8] = &[0x2B, 6, 1, 4, 1, 0x2A, 2, 0x11, 1, 1];
 
 const MAGIC: u32 = 0xFEED_FEED;
 /// What Sun put between password and data.
@@ -86,11 +92,12 @@ pub(crate) fn read(bytes: &[u8], password: Option<&str>) -> Result<Jks, String> 
         match tag {
             1 => {
                 let length = reader.length(4)?;
-                reader.take(length)?;
+                let key = reader.take(length)?.to_owned();
+                let mut chain = Vec::new();
                 for _ in 0..reader.number(4)? {
-                    reader.certificate(version)?;
+                    chain.push(reader.certificate(version)?);
                 }
-                jks.private_keys.push(alias);
+                jks.private_keys.push((key, chain));
             }
             2 => jks.certificates.push(reader.certificate(version)?),
             _ => return Err(format!("the entry {alias} has the unknown tag {tag}")),
@@ -100,6 +107,50 @@ pub(crate) fn read(bytes: &[u8], password: Option<&str>) -> Result<Jks, String> 
         return Err("there are bytes after the last entry".to_owned());
     }
     Ok(jks)
+}
+
+/// The private key of a file and its certificates.
+///
+/// # Errors
+/// As for [`read`]; or there is no key, or more than one.
+pub(super) fn identity(
+    bytes: &[u8],
+    password: Option<&str>,
+    key_password: Option<&str>,
+) -> Result<Identity, String> {
+    let jks = read(bytes, password)?;
+    let [(key, chain)] = jks.private_keys.as_slice() else {
+        return Err(match jks.private_keys.len() {
+            0 => "the store has no private key".to_owned(),
+            count => format!("the store has {count} private keys; one is needed"),
+        });
+    };
+    let password = key_password.ok_or("ssl.keystore.password must be set to read the store")?;
+    let mut encrypted = Der(key).inside(SEQUENCE)?;
+    if encrypted.inside(SEQUENCE)?.take(OBJECT)? != KEY_PROTECTOR {
+        return Err("the private key is protected in a way that is not known".to_owned());
+    }
+    let key = unprotect(encrypted.take(OCTETS)?, password)?;
+    Ok(Identity { key, chain: chain.clone() })
+}
+
+/// Undoes Sun's protection: 20 bytes of salt, the key under a stream of digests that begins with the
+/// salt's, and a digest by which a wrong password shows.
+fn unprotect(bytes: &[u8], password: &str) -> Result<Vec<u8>, String> {
+    let damaged = || "the private key is damaged".to_owned();
+    let (salt, rest) = bytes.split_at_checked(DIGEST_BYTES).ok_or_else(damaged)?;
+    let length = rest.len().checked_sub(DIGEST_BYTES).ok_or_else(damaged)?;
+    let (hidden, check) = rest.split_at(length);
+    let mut wide: Vec<u8> = password.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let mut stream = salt.to_vec();
+    let mut key = Vec::with_capacity(length);
+    for chunk in hidden.chunks(DIGEST_BYTES) {
+        stream = sha1(&[&wide, &stream]);
+        key.extend(chunk.iter().zip(&stream).map(|(byte, mask)| byte ^ mask));
+    }
+    let right = sha1(&[&wide, &key]).as_slice() == check;
+    wide.fill(0);
+    if right { Ok(key) } else { Err(WRONG_PASSWORD.to_owned()) }
 }
 
 fn check_digest(body: &[u8], digest: &[u8], password: &str) -> Result<(), String> {

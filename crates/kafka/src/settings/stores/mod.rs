@@ -6,10 +6,12 @@
 mod aes;
 mod der;
 mod digest;
+mod identity;
 mod jks;
 mod pkcs12;
 
 pub(super) use aes::WRONG_PASSWORD;
+pub use identity::{Identity, identity, identity_of_pem, trusted};
 pub(super) use jks::read as read_jks;
 pub(super) use pkcs12::read as read_pkcs12;
 

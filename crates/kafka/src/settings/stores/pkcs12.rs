@@ -1,4 +1,4 @@
-//! PKCS12 trust stores: the trusted certificates.
+//! PKCS12 stores: the trusted certificates, or a private key with its own.
 //!
 //! Reads what `keytool` of Java 9 and later and OpenSSL 3 write: bags in the clear or encrypted with
 //! PBES2 (PBKDF2 with HMAC-SHA1 or -SHA256, AES-CBC). Of a store with private keys only certificates
@@ -7,6 +7,7 @@
 use super::aes::decrypt_cbc;
 use super::der::{Der, EXPLICIT_0, IMPLICIT_0, INTEGER, OBJECT, OCTETS, SEQUENCE, SET};
 use super::digest::Hash;
+use super::identity::Identity;
 
 // Object identifiers, as DER has them.
 const PKCS7_DATA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 7, 1];
@@ -29,7 +30,8 @@ const MAX_ROUNDS: u32 = 1_000_000;
 struct Found {
     trusted: Vec<Vec<u8>>,
     other: Vec<Vec<u8>>,
-    keys: usize,
+    /// Private keys, and whether they are encrypted.
+    keys: Vec<(bool, Vec<u8>)>,
 }
 
 /// The trusted certificates of a file as DER, in file order.
@@ -38,6 +40,50 @@ struct Found {
 /// The file is damaged, the password is another one or missing, or the file is protected with
 /// ciphers of old Java versions.
 pub(crate) fn read(bytes: &[u8], password: Option<&str>) -> Result<Vec<Vec<u8>>, String> {
+    let found = open(bytes, password)?;
+    let has_keys = !found.keys.is_empty();
+    Ok(if found.trusted.is_empty() && !has_keys { found.other } else { found.trusted })
+}
+
+/// The private key of a file and its certificates.
+///
+/// # Errors
+/// As for [`read`]; or there is no key, or more than one.
+pub(super) fn identity(
+    bytes: &[u8],
+    password: Option<&str>,
+    key_password: Option<&str>,
+) -> Result<Identity, String> {
+    let found = match open(bytes, password) {
+        Err(_) if password.is_none() => {
+            return Err("ssl.keystore.password must be set to read the store".to_owned());
+        }
+        other => other?,
+    };
+    let [(encrypted, key)] = found.keys.as_slice() else {
+        return Err(format!("the store has {} private keys; one is needed", found.keys.len()));
+    };
+    let key = match (encrypted, key_password) {
+        (false, _) => key.clone(),
+        (true, Some(password)) => decrypt_key(key, password)?,
+        (true, None) => {
+            return Err("ssl.keystore.password must be set to read the store".to_owned());
+        }
+    };
+    Ok(Identity { key, chain: found.other })
+}
+
+/// The private key inside an encrypted one (PKCS8).
+///
+/// # Errors
+/// It is damaged, or the password is another one.
+pub(super) fn decrypt_key(der: &[u8], password: &str) -> Result<Vec<u8>, String> {
+    let mut encrypted = Der(der).inside(SEQUENCE)?;
+    let algorithm = encrypted.inside(SEQUENCE)?;
+    decrypt_pbes2(algorithm, encrypted.take(OCTETS)?, password)
+}
+
+fn open(bytes: &[u8], password: Option<&str>) -> Result<Found, String> {
     let mut file = Der(bytes).inside(SEQUENCE)?;
     file.take(INTEGER)?;
     let mut content = file.inside(SEQUENCE)?;
@@ -59,17 +105,21 @@ pub(crate) fn read(bytes: &[u8], password: Option<&str>) -> Result<Vec<Vec<u8>>,
             return Err("a part of the file has a form that is not supported".to_owned());
         }
     }
-    Ok(if found.trusted.is_empty() && found.keys == 0 { found.other } else { found.trusted })
+    Ok(found)
 }
 
 fn decrypt(mut data: Der<'_>, password: Option<&str>) -> Result<Vec<u8>, String> {
-    const OLD: &str = "the store is protected with a cipher of old Java versions; write it again \
-                       with a newer keytool (-importkeystore -deststoretype PKCS12)";
     let password = password.ok_or("ssl.truststore.password must be set to read the store")?;
     data.take(INTEGER)?;
     let mut content = data.inside(SEQUENCE)?;
     content.take(OBJECT)?;
-    let mut algorithm = content.inside(SEQUENCE)?;
+    let algorithm = content.inside(SEQUENCE)?;
+    decrypt_pbes2(algorithm, content.take(IMPLICIT_0)?, password)
+}
+
+fn decrypt_pbes2(mut algorithm: Der<'_>, data: &[u8], password: &str) -> Result<Vec<u8>, String> {
+    const OLD: &str = "the store is protected with a cipher of old Java versions; write it again \
+                       with a newer keytool (-importkeystore -deststoretype PKCS12)";
     if algorithm.take(OBJECT)? != PBES2 {
         return Err(OLD.to_owned());
     }
@@ -89,7 +139,7 @@ fn decrypt(mut data: Der<'_>, password: Option<&str>) -> Result<Vec<u8>, String>
         return Err("the store's key is derived in a way that is not supported".to_owned());
     }
     let key = derive(derivation.inside(SEQUENCE)?, password, length)?;
-    decrypt_cbc(&key, iv, content.take(IMPLICIT_0)?)
+    decrypt_cbc(&key, iv, data)
 }
 
 fn derive(mut parameters: Der<'_>, password: &str, length: usize) -> Result<Vec<u8>, String> {
@@ -121,7 +171,7 @@ fn read_bags(bytes: &[u8], found: &mut Found) -> Result<(), String> {
         let mut value = bag.inside(EXPLICIT_0)?;
         // The last number: 1 and 2 are keys, 3 a certificate; lists and secrets do not matter.
         match kind.strip_prefix(BAGS_PREFIX) {
-            Some([1 | 2]) => found.keys += 1,
+            Some([kind @ (1 | 2)]) => found.keys.push((*kind == 2, value.0.to_owned())),
             Some([3]) => {
                 let mut certificate = value.inside(SEQUENCE)?;
                 if certificate.take(OBJECT)? != X509 {

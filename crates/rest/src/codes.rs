@@ -1,0 +1,142 @@
+//! The codes of errors: a stable word for each kind of mistake, beside Connect's `error_code`, which is
+//! the HTTP status. Messages may be worded anew in any release; programs look at the code.
+
+/// A kind of error. Codes are added, never renamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    BadPath,
+    RouteNotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    UnsupportedMediaType,
+    BodyTooLarge,
+    BodyTooSlow,
+    BodyBroken,
+    BodyNotJson,
+    BodyInvalid,
+    NameMismatch,
+    ConfigInvalid,
+    OffsetsInvalid,
+    ConnectorNotStopped,
+    ConnectorExists,
+    ConnectorNotFound,
+    TaskNotFound,
+    PluginNotFound,
+    PluginInvalid,
+    LoggerNotFound,
+    LevelUnknown,
+    TopicTrackingDisabled,
+    ReadOnly,
+    Unsupported,
+    OutsideFailed,
+    TimedOut,
+    ShuttingDown,
+    Internal,
+}
+
+impl Code {
+    pub(crate) const ALL: [Code; 28] = [
+        Code::BadPath,
+        Code::RouteNotFound,
+        Code::MethodNotAllowed,
+        Code::NotAcceptable,
+        Code::UnsupportedMediaType,
+        Code::BodyTooLarge,
+        Code::BodyTooSlow,
+        Code::BodyBroken,
+        Code::BodyNotJson,
+        Code::BodyInvalid,
+        Code::NameMismatch,
+        Code::ConfigInvalid,
+        Code::OffsetsInvalid,
+        Code::ConnectorNotStopped,
+        Code::ConnectorExists,
+        Code::ConnectorNotFound,
+        Code::TaskNotFound,
+        Code::PluginNotFound,
+        Code::PluginInvalid,
+        Code::LoggerNotFound,
+        Code::LevelUnknown,
+        Code::TopicTrackingDisabled,
+        Code::ReadOnly,
+        Code::Unsupported,
+        Code::OutsideFailed,
+        Code::TimedOut,
+        Code::ShuttingDown,
+        Code::Internal,
+    ];
+
+    /// The word, the status it comes with, and what it means.
+    pub(crate) fn facts(self) -> (&'static str, u16, &'static str) {
+        match self {
+            Code::BadPath => {
+                ("bad_path", 400, "the path has an empty part, or is not encoded UTF-8")
+            }
+            Code::RouteNotFound => ("route_not_found", 404, "there is no such path"),
+            Code::MethodNotAllowed => {
+                ("method_not_allowed", 405, "the path exists, but not with this method")
+            }
+            Code::NotAcceptable => ("not_acceptable", 406, "the header Accept refuses JSON"),
+            Code::UnsupportedMediaType => {
+                ("unsupported_media_type", 415, "the body is not said to be JSON")
+            }
+            Code::BodyTooLarge => ("body_too_large", 413, "the body is larger than the limit"),
+            Code::BodyTooSlow => ("body_too_slow", 408, "the body did not arrive in time"),
+            Code::BodyBroken => ("body_broken", 400, "the body ended early"),
+            Code::BodyNotJson => ("body_not_json", 400, "the body is empty or no JSON"),
+            Code::BodyInvalid => {
+                ("body_invalid", 400, "a member of the body is unknown, missing or of another kind")
+            }
+            Code::NameMismatch => {
+                ("name_mismatch", 400, "the configuration has another name than the request")
+            }
+            Code::ConfigInvalid => ("config_invalid", 400, "the configuration has errors"),
+            Code::OffsetsInvalid => ("offsets_invalid", 400, "these offsets cannot be set"),
+            Code::ConnectorNotStopped => {
+                ("connector_not_stopped", 400, "offsets change while the connector is stopped")
+            }
+            Code::ConnectorExists => {
+                ("connector_exists", 409, "there is a connector of this name already")
+            }
+            Code::ConnectorNotFound => ("connector_not_found", 404, "there is no such connector"),
+            Code::TaskNotFound => ("task_not_found", 404, "the connector has no such task"),
+            Code::PluginNotFound => ("plugin_not_found", 404, "there is no such plugin"),
+            Code::PluginInvalid => {
+                ("plugin_invalid", 400, "the plugin has no such version, or is of another kind")
+            }
+            Code::LoggerNotFound => ("logger_not_found", 404, "there is no such logger"),
+            Code::LevelUnknown => ("level_unknown", 404, "there is no such log level"),
+            Code::TopicTrackingDisabled => {
+                ("topic_tracking_disabled", 403, "the worker's settings turn this off")
+            }
+            Code::ReadOnly => ("read_only", 403, "this user may read, and change nothing"),
+            Code::Unsupported => ("unsupported", 500, "a standalone worker does not do this"),
+            Code::OutsideFailed => {
+                ("outside_failed", 500, "Kafka, a database or a file did not answer as needed")
+            }
+            Code::TimedOut => ("timed_out", 500, "there is no answer yet; what was asked goes on"),
+            Code::ShuttingDown => ("shutting_down", 503, "the worker is about to end"),
+            Code::Internal => ("internal", 500, "a mistake of this program"),
+        }
+    }
+
+    /// The word.
+    pub(crate) fn word(self) -> &'static str {
+        self.facts().0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn words_are_snake_case_and_each_is_used_once() {
+        let words: BTreeSet<&str> = Code::ALL.iter().map(|code| code.word()).collect();
+        assert_eq!(words.len(), Code::ALL.len());
+        for word in words {
+            assert!(word.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{word}");
+        }
+    }
+}
