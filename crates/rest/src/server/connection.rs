@@ -60,7 +60,7 @@ pub(super) async fn accept(socket: Socket, service: Arc<Service>, mut end: watch
 async fn ended(end: &mut watch::Receiver<bool>) {
     let gone = end.wait_for(|end| *end).await.is_err();
     if gone {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
