@@ -255,6 +255,12 @@ pub struct StandaloneConfig {
     /// exactly once. A file of Kafka Connect's standalone mode is taken over.
     #[config(key = "offset.storage.file.filename", importance = high)]
     pub offset_storage_file: String,
+
+    /// File in which connectors, their configurations as they were written and whether they are paused or
+    /// stopped are kept over a restart of the worker. If it is not set, connectors that were made
+    /// through REST are forgotten, as Kafka Connect's standalone mode does.
+    #[config(key = "copycat.state.file", importance = medium)]
+    pub state_file: Option<String>,
 }
 
 fn check_standalone(config: &StandaloneConfig) -> Vec<ConfigError> {

@@ -9,6 +9,6 @@ mod state;
 mod step;
 mod view;
 
-pub use standalone::{Answer, Herder, HerderError};
+pub use standalone::{Answer, Herder, HerderError, Kept, StateFile, StateFileError};
 pub use state::{Action, Done, Event, OffsetsRefused, Request, State, Target};
 pub use view::{ConnectorView, TaskView, View};

@@ -33,8 +33,18 @@ pub enum Request {
         name: String,
         patch: Given,
     },
+    /// Takes a connector out, with its offsets if they are to go as well; where these cannot be reset,
+    /// it stays, stopped.
     Delete {
         name: String,
+        offsets: bool,
+    },
+    /// A connector that was there before this process, as it was: nothing is checked, since what is
+    /// wrong with it now must not keep the others from coming back.
+    Restore {
+        name: String,
+        config: Props,
+        target: Target,
     },
     Retarget {
         name: String,
@@ -66,7 +76,8 @@ impl Request {
             Request::Create { name, .. }
             | Request::Put { name, .. }
             | Request::Patch { name, .. }
-            | Request::Delete { name }
+            | Request::Delete { name, .. }
+            | Request::Restore { name, .. }
             | Request::Retarget { name, .. }
             | Request::Restart { name, .. }
             | Request::RestartTask { name, .. }
@@ -253,6 +264,11 @@ impl Connector {
             deleting: false,
             waiting: Vec::new(),
         }
+    }
+
+    /// Its end was asked for.
+    pub fn is_deleting(&self) -> bool {
+        self.deleting
     }
 
     /// Everything that was asked for has happened.

@@ -112,6 +112,8 @@ impl State {
     ) -> Vec<Action> {
         let Some(connector) = self.connectors.get_mut(name) else { return Vec::new() };
         let Some(Altering { id, .. }) = connector.altering.take() else { return Vec::new() };
+        // One that would be deleted with its offsets stays as long as they do.
+        connector.deleting &= outcome.is_ok();
         let outcome = match outcome {
             Ok(text) => Ok(Done::Told(text)),
             Err(OffsetsRefused::Invalid(message)) => Err(Refusal::Invalid { message }),

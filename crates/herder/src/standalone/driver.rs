@@ -1,12 +1,13 @@
 //! Carries out what the state machine decides.
 
+use super::state_file::{Kept, StateFile};
 use super::{Answer, HerderError};
-use crate::state::{Action, Connector, Event, OffsetsRefused, Request, State};
+use crate::state::{Action, Connector, Event, OffsetsRefused, Refusal, Request, State};
 use crate::view::{ConnectorView, TaskView, View};
 use config::{Given, Props};
 use crossbeam_channel::{Receiver, Sender};
 use runtime::{ActiveTopics, OffsetsChange, StatusCell, StopMode, TaskHandle, Worker};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -54,6 +55,8 @@ pub(crate) struct Driver {
     tasks: BTreeMap<TaskKey, Task>,
     /// The topics of every connector there is.
     topics: BTreeMap<String, Arc<ActiveTopics>>,
+    /// Where connectors outlive this process.
+    file: Option<StateFile>,
 }
 
 impl Driver {
@@ -61,6 +64,7 @@ impl Driver {
         worker: Arc<Worker>,
         events: Sender<Message>,
         view: Arc<RwLock<View>>,
+        file: Option<StateFile>,
     ) -> Self {
         Driver {
             worker,
@@ -70,6 +74,7 @@ impl Driver {
             replies: BTreeMap::new(),
             tasks: BTreeMap::new(),
             topics: BTreeMap::new(),
+            file,
         }
     }
 
@@ -100,9 +105,17 @@ impl Driver {
             for action in others {
                 self.carry_out(action);
             }
-            self.publish();
+            let changed = self.state.take_changed();
+            let unkept = self.keep(&changed).err();
+            self.publish(changed);
             for action in answers {
-                self.carry_out(action);
+                self.carry_out(match (&unkept, action) {
+                    (Some(message), Action::Answer { id, outcome: Ok(_) }) => {
+                        let message = message.clone();
+                        Action::Answer { id, outcome: Err(Refusal::Failed { message }) }
+                    }
+                    (_, action) => action,
+                });
             }
             if exit {
                 return;
@@ -218,9 +231,24 @@ impl Driver {
         });
     }
 
+    /// Writes changes where they outlive this process; an answer comes only afterwards.
+    fn keep(&mut self, changed: &BTreeSet<String>) -> Result<(), String> {
+        let Some(file) = self.file.as_mut() else { return Ok(()) };
+        let known = self.state.connectors();
+        // One that is being deleted is gone after a crash: its end was asked for.
+        let now = |name: &String| known.get(name).filter(|connector| !connector.is_deleting());
+        let changes = changed.iter().map(|name| {
+            let kept = now(name).map(|c| Kept { config: c.config.clone(), target: c.target });
+            (name.clone(), kept)
+        });
+        file.keep(changes).map_err(|error| {
+            tracing::error!("{error}");
+            format!("the change is in effect, and will be lost with this worker: {error}")
+        })
+    }
+
     /// Shows what has changed to readers.
-    fn publish(&mut self) {
-        let changed = self.state.take_changed();
+    fn publish(&mut self, changed: BTreeSet<String>) {
         let mut views = Vec::with_capacity(changed.len());
         for name in changed {
             let Some(connector) = self.state.connectors().get(&name) else {

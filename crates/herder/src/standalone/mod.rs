@@ -4,13 +4,15 @@
 //! its own, which send their outcome back as events.
 
 mod driver;
+mod state_file;
 
 use crate::state::{Done, Event, Refusal, Request, Target};
 use crate::view::{ConnectorView, View};
-use config::Given;
+use config::{Given, Props};
 use crossbeam_channel::Sender;
 use driver::{Driver, Message};
 use runtime::{OffsetsChange, Worker};
+pub use state_file::{Kept, StateFile, StateFileError};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -69,10 +71,18 @@ impl Herder {
     /// # Errors
     /// The thread cannot be started.
     pub fn start(worker: Arc<Worker>) -> std::io::Result<Herder> {
+        Self::start_with(worker, None)
+    }
+
+    /// The same, keeping every change of connectors in a file before it is answered.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start_with(worker: Arc<Worker>, file: Option<StateFile>) -> std::io::Result<Herder> {
         let (events, inbox) = crossbeam_channel::bounded(EVENTS_MAX);
         let (ending, ended) = crossbeam_channel::bounded::<()>(0);
         let view = Arc::new(RwLock::new(View::default()));
-        let driver = Driver::new(worker.clone(), events.clone(), view.clone());
+        let driver = Driver::new(worker.clone(), events.clone(), view.clone(), file);
         std::thread::Builder::new().name("herder".to_owned()).spawn(move || {
             driver.run(&inbox);
             drop(ending);
@@ -132,7 +142,23 @@ impl Herder {
     /// # Errors
     /// No such connector.
     pub async fn delete(&self, name: String) -> Answer {
-        self.ask(Request::Delete { name }).await
+        self.ask(Request::Delete { name, offsets: false }).await
+    }
+
+    /// The same, after its offsets were reset.
+    ///
+    /// # Errors
+    /// No such connector; or its offsets cannot be reset, and it is still there, stopped.
+    pub async fn delete_with_offsets(&self, name: String) -> Answer {
+        self.ask(Request::Delete { name, offsets: true }).await
+    }
+
+    /// A connector as it was before this process: what is wrong with it shows in its status.
+    ///
+    /// # Errors
+    /// The name exists.
+    pub async fn restore(&self, name: String, config: Props, target: Target) -> Answer {
+        self.ask(Request::Restore { name, config, target }).await
     }
 
     /// Answers when what was asked for is so.

@@ -3,6 +3,7 @@
 use super::{follow, refused};
 use crate::state::{Action, Altering, Checking, Connector, Done, Refusal, Request, State, Target};
 use config::Given;
+use runtime::OffsetsChange;
 
 impl State {
     /// Takes a request up, or lets it wait while something else changes its connector.
@@ -50,13 +51,17 @@ impl State {
                     self.check(id, name, config, target)
                 }
             },
-            Request::Delete { name } => match self.connectors.get_mut(&name) {
-                None => vec![unknown(id, format!("Connector {name} not found"))],
-                Some(connector) => {
-                    connector.deleting = true;
-                    retarget(id, &name, connector, Target::Stopped)
-                }
-            },
+            Request::Restore { name, .. } if self.connectors.contains_key(&name) => {
+                vec![refused(id, Refusal::Exists { name })]
+            }
+            Request::Restore { name, config, target } => {
+                let mut connector = Connector::new(config, target);
+                connector.waiting.push((id, Done::Created));
+                let actions = follow(&name, &mut connector);
+                self.connectors.insert(name, connector);
+                actions
+            }
+            Request::Delete { name, offsets } => self.delete(id, &name, offsets),
             Request::Retarget { name, target } => match self.connectors.get_mut(&name) {
                 None => vec![unknown(id, format!("Unknown connector {name}"))],
                 Some(connector) => retarget(id, &name, connector, target),
@@ -90,22 +95,37 @@ impl State {
                 connector.waiting.push((id, Done::Done));
                 restart_task(&name, connector, task).into_iter().collect()
             }
-            Request::Offsets { name, change } => {
-                let Some(connector) = self.connectors.get_mut(&name) else {
-                    return vec![unknown(id, format!("Connector {name} not found"))];
-                };
-                if connector.target != Target::Stopped {
-                    let message = format!(
-                        "Connectors must be in the STOPPED state before their offsets can be \
-                         modified. This can be done for the specified connector by issuing a \
-                         'PUT' request to the '/connectors/{name}/stop' endpoint"
-                    );
-                    return vec![refused(id, Refusal::Invalid { message })];
-                }
-                connector.altering = Some(Altering { id, change: Some(change) });
-                follow(&name, connector)
-            }
+            Request::Offsets { name, change } => self.alter_offsets(id, &name, change),
         }
+    }
+
+    fn delete(&mut self, id: u64, name: &str, offsets: bool) -> Vec<Action> {
+        let Some(connector) = self.connectors.get_mut(name) else {
+            return vec![unknown(id, format!("Connector {name} not found"))];
+        };
+        connector.deleting = true;
+        if !offsets {
+            return retarget(id, name, connector, Target::Stopped);
+        }
+        connector.target = Target::Stopped;
+        connector.altering = Some(Altering { id, change: Some(OffsetsChange::Reset) });
+        follow(name, connector)
+    }
+
+    fn alter_offsets(&mut self, id: u64, name: &str, change: OffsetsChange) -> Vec<Action> {
+        let Some(connector) = self.connectors.get_mut(name) else {
+            return vec![unknown(id, format!("Connector {name} not found"))];
+        };
+        if connector.target != Target::Stopped {
+            let message = format!(
+                "Connectors must be in the STOPPED state before their offsets can be modified. This \
+                 can be done for the specified connector by issuing a 'PUT' request to the \
+                 '/connectors/{name}/stop' endpoint"
+            );
+            return vec![refused(id, Refusal::Invalid { message })];
+        }
+        connector.altering = Some(Altering { id, change: Some(change) });
+        follow(name, connector)
     }
 
     fn check(&mut self, id: u64, name: String, config: Given, target: Target) -> Vec<Action> {

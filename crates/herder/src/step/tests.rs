@@ -1,6 +1,6 @@
 //! Tests of the decisions: any order of events, and single stories.
 
-use crate::state::{Action, Done, Event, Refusal, Request, State, Target};
+use crate::state::{Action, Done, Event, OffsetsRefused, Refusal, Request, State, Target};
 use config::{Given, Props};
 use proptest::prelude::*;
 use runtime::OffsetsChange;
@@ -84,7 +84,7 @@ impl World {
             3 => Request::Retarget { name, target: Target::Paused },
             4 => Request::Put { name, config },
             5 => Request::Patch { name, patch: config },
-            6 => Request::Delete { name },
+            6 => Request::Delete { name, offsets: self.asked.is_multiple_of(2) },
             7 => {
                 let (connector, at_once) = (self.asked.is_multiple_of(2), true);
                 Request::Restart { name, connector, tasks: [0, 1, 7].into(), at_once }
@@ -250,10 +250,45 @@ fn tasks_without_a_successor_give_their_seats_up() {
 }
 
 #[test]
+fn a_connector_goes_with_its_offsets_or_stays_with_them() {
+    for kept in [false, true] {
+        let mut world = started();
+        let now = Instant::now();
+        let delete = Request::Delete { name: named("c0"), offsets: true };
+        for action in world.state.step(now, Event::Asked { id: 80, request: delete }) {
+            world.carry_out(action);
+        }
+        world.happen(0);
+        world.happen(0);
+        let altered = Event::OffsetsAltered { name: named("c0"), outcome: Ok(String::new()) };
+        let [Event::OffsetsAltered { .. }] = &world.pending[..] else { panic!("not asked") };
+        let refused = OffsetsRefused::Failed("no answer".to_owned());
+        let failed = Event::OffsetsAltered { name: named("c0"), outcome: Err(refused) };
+        let actions = world.state.step(now, if kept { failed } else { altered });
+        assert_eq!(matches!(answer(&actions), Some(Ok(_))), !kept, "{actions:?}");
+        let left = world.state.connectors.get("c0");
+        assert_eq!(left.map(|c| (c.target, c.deleting)), kept.then_some((Target::Stopped, false)));
+    }
+}
+
+#[test]
+fn a_connector_that_comes_back_is_not_checked() {
+    let mut state = State::default();
+    let (name, config, target) = (named("c"), Props::new(), Target::Paused);
+    let restore = Request::Restore { name, config, target };
+    let actions = state.step(Instant::now(), Event::Asked { id: 1, request: restore });
+    assert_eq!(actions, [Action::Answer { id: 1, outcome: Ok(Done::Created) }]);
+    let (config, target) = (Props::new(), Target::Started);
+    let restore = Request::Restore { name: named("d"), config, target };
+    let actions = state.step(Instant::now(), Event::Asked { id: 2, request: restore });
+    assert!(matches!(&actions[..], [Action::MakeTasks { .. }]), "{actions:?}");
+}
+
+#[test]
 fn a_connector_that_is_made_again_after_its_end_waits_for_that_end() {
     let mut world = started();
     let now = Instant::now();
-    let delete = Request::Delete { name: named("c0") };
+    let delete = Request::Delete { name: named("c0"), offsets: false };
     for action in world.state.step(now, Event::Asked { id: 60, request: delete }) {
         world.carry_out(action);
     }

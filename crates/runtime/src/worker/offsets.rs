@@ -9,12 +9,13 @@ mod requests;
 
 use super::{SELF_ASSIGN, Worker, config_error};
 use crate::sink::kafka_error;
+use crate::source::offsets::{OffsetChange, OffsetStore};
 use api::{Connector, Error, Result, SinkConnector, SourceConnector, SourceMap, TaskContext};
 use config::source::SourceConnectorConfig;
 use config::{Config, Props};
 use data::TopicPartition;
 use kafka::settings::ClientKind;
-use kafka::{Admin, Position};
+use kafka::{Admin, Position, TransactionalProducer};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl Worker {
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
             Connector::Source(source) => {
-                self.alter_source(name, &props, source.as_ref(), change)?;
+                self.alter_source(name, raw, &props, source.as_ref(), change)?;
             }
             Connector::Sink(sink) => self.alter_sink(name, &props, sink.as_ref(), change)?,
         }
@@ -73,22 +74,40 @@ impl Worker {
     fn alter_source(
         &self,
         name: &str,
+        raw: &Props,
         props: &Props,
         source: &dyn SourceConnector,
         change: &OffsetsChange,
     ) -> Result<()> {
+        if self.gives_once(props, source) {
+            let tasks = self.task_configs(raw)?.len() as u32;
+            let producer = self.fence(name, props, tasks)?;
+            let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
+            let (topic, store) = self.offset_topics(name, 0, props, &config)?;
+            let changes = source_changes(name, props, source, change, store.as_ref())?;
+            return match changes.is_empty() {
+                true => Ok(()),
+                false => topic.put_at_once(&producer, name, &changes),
+            };
+        }
         let store = self.offset_store(name, props, source)?;
-        store.refresh(&|| false)?;
-        let changes = match change {
-            OffsetsChange::Alter(changes) => requests::of_source(changes)?,
-            OffsetsChange::Reset => {
-                store.list(name)?.into_iter().map(|(partition, _)| (partition, None)).collect()
-            }
-        };
-        source.check_offsets(props, &changes)?;
-        let changes: Vec<_> =
-            changes.into_iter().map(|(partition, offset)| (Arc::new(partition), offset)).collect();
+        let changes = source_changes(name, props, source, change, store.as_ref())?;
         if changes.is_empty() { Ok(()) } else { store.put(name, &changes) }
+    }
+
+    /// Takes the transactional ids of the connector's tasks over, which ends what they left open: the
+    /// topic could not be read to its end before, and a task that still runs would write later. Gives
+    /// the producer of the first task.
+    fn fence(&self, name: &str, props: &Props, tasks: u32) -> Result<TransactionalProducer> {
+        let take_over = |task| {
+            let settings = self.source_producer(name, task, props, true)?;
+            let producer = TransactionalProducer::new(&settings).map_err(kafka_error)?;
+            producer.init(TIMEOUT).map_err(kafka_error)?;
+            Ok(producer)
+        };
+        let first = take_over(0)?;
+        (1..tasks).try_for_each(|task| take_over(task).map(drop))?;
+        Ok(first)
     }
 
     fn offset_store(
@@ -96,7 +115,7 @@ impl Worker {
         name: &str,
         props: &Props,
         source: &dyn SourceConnector,
-    ) -> Result<Arc<dyn crate::source::offsets::OffsetStore>> {
+    ) -> Result<Arc<dyn OffsetStore>> {
         let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
         let in_topic = config.offsets_storage_topic.is_some() || self.gives_once(props, source);
         if in_topic {
@@ -195,6 +214,25 @@ impl Worker {
         let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
         Ok((Admin::new(&admin).map_err(kafka_error)?, group))
     }
+}
+
+/// What is to be written, looked at by the connector.
+fn source_changes(
+    name: &str,
+    props: &Props,
+    source: &dyn SourceConnector,
+    change: &OffsetsChange,
+    store: &dyn OffsetStore,
+) -> Result<Vec<OffsetChange>> {
+    store.refresh(&|| false)?;
+    let changes = match change {
+        OffsetsChange::Alter(changes) => requests::of_source(changes)?,
+        OffsetsChange::Reset => {
+            store.list(name)?.into_iter().map(|(partition, _)| (partition, None)).collect()
+        }
+    };
+    source.check_offsets(props, &changes)?;
+    Ok(changes.into_iter().map(|(partition, offset)| (Arc::new(partition), offset)).collect())
 }
 
 fn sink_entry(tp: &TopicPartition, offset: i64) -> (SourceMap, SourceMap) {

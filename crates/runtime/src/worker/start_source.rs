@@ -52,8 +52,8 @@ impl Worker {
             group_id: String::new(),
             tolerance: settings.tolerance,
         };
-        let task = connector.task(&context, props)?;
-        Ok(spawn_source_task(settings, task, chain, status.clone()))
+        let made = connector.task(&context, props)?;
+        Ok(spawn_source_task(settings, made, chain, status.clone()))
     }
 
     fn source_settings(
@@ -115,7 +115,7 @@ impl Worker {
         })
     }
 
-    fn source_producer(
+    pub(super) fn source_producer(
         &self,
         name: &str,
         task: u32,

@@ -13,6 +13,7 @@ use api::{Error, Result, SourceMap};
 use data::TopicPartition;
 use kafka::{
     Admin, ErrorKind, NewTopic, NoRebalance, PollLimits, Producer, ProducerRecord, SinkConsumer,
+    TransactionalProducer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -253,6 +254,37 @@ impl OffsetTopic {
                 }
             }
         }
+    }
+
+    /// Writes changes in one transaction of a producer that has taken over from the task.
+    ///
+    /// # Errors
+    /// Nothing of it is there, unless the commit's outcome is unknown: then it can be done again.
+    pub(crate) fn put_at_once(
+        &self,
+        producer: &TransactionalProducer,
+        connector: &str,
+        changes: &[OffsetChange],
+    ) -> Result<()> {
+        producer.begin().map_err(kafka_error)?;
+        let sent = changes.iter().enumerate().try_for_each(|(id, (partition, offset))| {
+            let (key, value) = self.record(connector, partition, offset.as_ref());
+            producer.send(&ProducerRecord {
+                topic: self.topic(),
+                key: Some(&key),
+                value: value.as_deref(),
+                id,
+                ..ProducerRecord::default()
+            })
+        });
+        if let Err(error) = sent.and_then(|()| producer.commit(WRITE_TIMEOUT)) {
+            if let Err(more) = producer.abort(WRITE_TIMEOUT) {
+                tracing::debug!("a transaction of offsets is left to time out: {more}");
+            }
+            return Err(kafka_error(error));
+        }
+        self.note(connector, changes);
+        Ok(())
     }
 
     fn write(&self, producer: &Producer, connector: &str, changes: &[OffsetChange]) -> Result<()> {
