@@ -28,6 +28,7 @@
 // The derive macro writes `::config::…`, also when it is used inside this crate.
 extern crate self as config;
 
+mod complete;
 mod def;
 mod error;
 mod field;
@@ -41,6 +42,7 @@ mod value;
 pub mod connector;
 #[doc(hidden)]
 pub mod derived;
+pub mod environment;
 pub mod properties;
 pub mod providers;
 pub mod rest;

@@ -66,6 +66,16 @@ const WITHOUT_EFFECT_ON_FILES: [(&str, &str); 4] = [
     ("timestamp.column.type", "Without effect: new columns for timestamps hold text."),
 ];
 
+/// Keys that mean something only with another one.
+const DEPENDENTS: [(&str, &[&str]); 6] = [
+    ("connection.user", &["connection.password"]),
+    ("insert.mode", &["pk.mode", "upsert.skip.unchanged"]),
+    ("pk.mode", &["pk.fields", "delete.enabled"]),
+    ("delete.enabled", &["behavior.on.null.values", "delete.marker.field"]),
+    ("auto.evolve", &["auto.evolve.required"]),
+    ("exactly.once.sink", &["offsets.table"]),
+];
+
 /// A database that rows can be written to.
 pub(crate) struct SqlConnector {
     pub(crate) kind: UrlKind,
@@ -187,6 +197,14 @@ impl SinkConnector for SqlConnector {
                 if let Some(key) = def.get_mut(name) {
                     text.clone_into(&mut key.documentation);
                 }
+            }
+        }
+        let mut def = def.completed("Common");
+        for (name, dependents) in DEPENDENTS {
+            let there: Vec<String> = dependents.iter().map(ToString::to_string).collect();
+            let there = there.into_iter().filter(|name| def.get(name).is_some()).collect();
+            if let Some(key) = def.get_mut(name) {
+                key.dependents = there;
             }
         }
         def

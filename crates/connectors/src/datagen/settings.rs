@@ -116,7 +116,8 @@ fn is_confluent(class: &str) -> bool {
 }
 
 pub(super) fn def(class: &str) -> ConfigDef {
-    if is_confluent(class) { ConfluentConfig::def() } else { DatagenConfig::def() }
+    let def = if is_confluent(class) { ConfluentConfig::def() } else { DatagenConfig::def() };
+    def.completed("Data")
 }
 
 impl Settings {

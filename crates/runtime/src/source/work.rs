@@ -74,6 +74,8 @@ pub(super) struct Progress {
     pub(super) in_transaction: u64,
     /// What is said in the log of records that could not be sent.
     pub(super) repeats: Repeats,
+    /// Where it goes on was told.
+    told_resume: bool,
 }
 
 /// What a task asks when it takes up position.
@@ -110,6 +112,7 @@ impl Work {
             singly: Singly::default(),
             in_transaction: 0,
             repeats: Repeats::default(),
+            told_resume: false,
         };
         let offsets = match &settings.delivered {
             Delivered::ExactlyOnce { offsets, .. } => Some(offsets.topic().to_owned()),
@@ -165,11 +168,41 @@ impl Work {
         }
     }
 
+    /// A connector that is made again under a name that was used goes on where that one was, which is
+    /// worth a word. The first task tells it for all.
+    fn tell_resume(&self, store: &dyn OffsetStore) -> Result<()> {
+        const SHOWN_MAX: usize = 3;
+        if self.settings.task != 0 {
+            return Ok(());
+        }
+        let stored = store.list(&self.settings.connector)?;
+        let text = |(partition, offset)| {
+            format!(
+                "{} at {}",
+                serde_json::Value::Object(partition),
+                serde_json::Value::Object(offset)
+            )
+        };
+        let count = stored.len();
+        let mut shown: Vec<String> = stored.into_iter().take(SHOWN_MAX).map(text).collect();
+        if count > SHOWN_MAX {
+            shown.push(format!("and {} more", count - SHOWN_MAX));
+        }
+        if count > 0 {
+            let connector = &self.settings.connector;
+            tracing::info!(connector, "resuming from stored offsets: {}", shown.join(", "));
+        }
+        Ok(())
+    }
+
     /// Polls and sends until stopped.
     fn rounds(&mut self, output: &mut Output) -> Result<()> {
         let stop = self.stop.clone();
         self.settings.store.refresh(&move || stop.mode().is_some())?;
         let store = self.settings.store.clone();
+        if !std::mem::replace(&mut self.state.told_resume, true) {
+            self.tell_resume(&*store)?;
+        }
         self.task.start(&Stored(&*store, &self.settings.connector))?;
         let limits = PollLimits {
             rows_max: self.settings.batch_rows_max.min(ROWS_MAX),

@@ -3,7 +3,7 @@
 use super::Worker;
 use super::describe::{connector_keys, is_header_only, matches, no_such_version};
 use api::Connector;
-use config::{ConfigKey, Props};
+use config::{ConfigDef, ConfigKey, Props};
 
 /// Connect's kinds of plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,13 @@ pub enum UnknownPlugin {
 
 /// Names that Connect knows as plugins of kinds that have no keys to tell.
 const OTHER_KINDS: [&str; 2] = ["ConfigProvider", "ConnectorClientConfigOverridePolicy"];
+
+/// Connect's own are as they are there; those of others have what user interfaces ask for.
+fn plugin_keys(class: &str, def: ConfigDef) -> Vec<ConfigKey> {
+    let of_connect = class.starts_with("org.apache.kafka.");
+    let def = if of_connect { def } else { def.completed("Settings") };
+    def.keys().cloned().collect()
+}
 
 impl Worker {
     /// Every plugin: sinks, sources, then (unless `connectors_only`) the others.
@@ -108,11 +115,11 @@ impl Worker {
             let keys = connector_keys(&(plugin.make)(), plugin.class);
             (plugin.class, plugin.version, keys)
         } else if let Some(plugin) = (self.plugins.converter)(name) {
-            (plugin.class, plugin.version, (plugin.config_def)().keys().cloned().collect())
+            (plugin.class, plugin.version, plugin_keys(plugin.class, (plugin.config_def)()))
         } else if let Some(plugin) = (self.plugins.transform)(name) {
-            (plugin.class, plugin.version, (plugin.config_def)().keys().cloned().collect())
+            (plugin.class, plugin.version, plugin_keys(plugin.class, (plugin.config_def)()))
         } else if let Some(plugin) = (self.plugins.predicate)(name) {
-            (plugin.class, plugin.version, (plugin.config_def)().keys().cloned().collect())
+            (plugin.class, plugin.version, plugin_keys(plugin.class, (plugin.config_def)()))
         } else if OTHER_KINDS.iter().any(|kind| name.ends_with(kind)) {
             return Err(UnknownPlugin::Refused(format!(
                 "Invalid plugin class {name}. Valid types are sink, source, converter, \

@@ -10,15 +10,18 @@ mod chain_checks;
 mod checks;
 mod connector_file;
 #[cfg(test)]
+mod definitions;
+#[cfg(test)]
 mod examples;
 mod interface;
+mod restore;
 mod users;
 mod worker_file;
 
 use crate::exit::Failure;
 use crate::logging::Levels;
 use connector_file::ConnectorFile;
-use herder::{Herder, HerderError};
+use herder::{Herder, HerderError, StateFile};
 use runtime::{Plugins, Worker};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,8 +39,9 @@ const SHUTDOWN_MARGIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The worker's properties file
-    worker: PathBuf,
+    /// The worker's properties file, laid over by CONNECT_* variables (CONNECT_GROUP_ID is group.id);
+    /// - or nothing if these have everything
+    worker: Option<PathBuf>,
     /// Files of connectors to create: properties, JSON or YAML
     connectors: Vec<PathBuf>,
     /// Stop when standard input ends: for a parent that must not leave a worker behind, however
@@ -70,18 +74,23 @@ pub(crate) fn run(args: Args, levels: Arc<Levels>) -> ExitCode {
 }
 
 fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
-    let file = WorkerFile::read(&args.worker)?;
+    let variables = std::env::vars_os();
+    let variables =
+        variables.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    let file = WorkerFile::read(args.worker.as_deref(), config::environment::read(variables))?;
     let connectors = connector_file::read_all(&args.connectors)?;
     let worker = Worker::new(file.props.clone(), plugins(), file.address())
         .map_err(|errors| file.wrong(&errors))?;
     for notice in worker.check().map_err(|errors| file.wrong(&errors))? {
-        tracing::warn!("{}: {notice}", args.worker.display());
+        tracing::warn!("{}: {notice}", file.source);
     }
     for connector in &connectors {
         if let Err(errors) = worker.validate(&connector.config) {
             return Err(connector.wrong(&errors));
         }
     }
+    let kept = file.state_file.as_ref().map(StateFile::open).transpose();
+    let kept = kept.map_err(|error| Failure::wrong_input(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -91,24 +100,28 @@ fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         // Before anything runs, so that a signal during the start is not missed.
         let signals = Signals::listen(args.stop_at_end_of_input)?;
-        serve(file, Arc::new(worker), connectors, levels, signals).await
+        serve(file, Arc::new(worker), kept, connectors, levels, signals).await
     })
 }
 
 async fn serve(
     file: WorkerFile,
     worker: Arc<Worker>,
+    kept: Option<StateFile>,
     connectors: Vec<ConnectorFile>,
     levels: Arc<Levels>,
     mut signals: Signals,
 ) -> Result<ExitCode, Failure> {
     let sockets = file.interface.open().await?;
-    let herder = Herder::start(worker.clone())
+    let (before, kept) = restore::split(kept, &connectors);
+    let herder = Herder::start_with(worker.clone(), kept)
         .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
     let (tell_cluster, cluster) = watch::channel(None);
     let server = announce(&file, sockets, &herder, cluster, levels);
     look_for_cluster(worker.clone(), tell_cluster);
-    for connector in connectors {
+    restore::bring_back(&herder, before.others).await?;
+    for mut connector in connectors {
+        connector.target = before.targets.get(&connector.name).copied().unwrap_or(connector.target);
         create(&herder, connector).await?;
     }
     herder.set_ready();

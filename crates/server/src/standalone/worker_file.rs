@@ -1,29 +1,39 @@
-//! The worker's properties file.
+//! The worker's properties file, and the environment variables laid over it.
 
 use super::interface::Interface;
 use crate::exit::Failure;
+use config::environment::Environment;
 use config::unknown::{WORKER_PREFIXES, unknown_keys};
 use config::worker::StandaloneConfig;
 use config::{Config, ConfigErrors, Props};
 use connector_files::read_properties;
 use kafka::settings::{ClientKind, is_known_key};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A worker file that was read and checked.
 pub(super) struct WorkerFile {
-    path: PathBuf,
+    /// Where its keys are from, for messages.
+    pub(super) source: String,
+    /// References to secrets are as they were written.
     pub(super) props: Props,
+    /// Where connectors are kept.
+    pub(super) state_file: Option<PathBuf>,
     pub(super) interface: Interface,
     address: String,
 }
 
 impl WorkerFile {
+    /// The file at `path`, `-` for none, and over it what the environment has.
+    ///
     /// # Errors
-    /// The file cannot be read or has something wrong in it.
-    pub(super) fn read(path: &Path) -> Result<WorkerFile, Failure> {
-        let props = read_properties(path)?;
-        let wrong =
-            |errors: &ConfigErrors| Failure::wrong_input(format!("{}: {errors}", path.display()));
+    /// The file cannot be read, or something is wrong in it or in the environment.
+    pub(super) fn read(
+        path: Option<&Path>,
+        environment: Environment,
+    ) -> Result<WorkerFile, Failure> {
+        let (source, props) = merged(path, environment)?;
+        let wrong = |errors: &ConfigErrors| Failure::wrong_input(format!("{source}: {errors}"));
         let resolved = config::providers::from_worker(&props);
         let resolved = resolved.and_then(|providers| providers.resolve(&props));
         let resolved = resolved.map_err(|errors| wrong(&errors))?.props;
@@ -31,7 +41,9 @@ impl WorkerFile {
         let rest = &config.worker.rest;
         let interface = Interface::read(rest, &props).map_err(|errors| wrong(&errors))?;
         let address = interface.advertised(rest).unwrap_or_else(host_name);
-        let file = WorkerFile { path: path.to_owned(), props, interface, address };
+        let state_file = config.state_file.as_deref().map(str::trim);
+        let state_file = state_file.filter(|path| !path.is_empty()).map(PathBuf::from);
+        let file = WorkerFile { source, props, state_file, interface, address };
         file.name_unknown_keys();
         Ok(file)
     }
@@ -42,7 +54,7 @@ impl WorkerFile {
     }
 
     pub(super) fn wrong(&self, errors: &ConfigErrors) -> Failure {
-        Failure::wrong_input(format!("{}: {errors}", self.path.display()))
+        Failure::wrong_input(format!("{}: {errors}", self.source))
     }
 
     fn name_unknown_keys(&self) {
@@ -51,10 +63,51 @@ impl WorkerFile {
             // Unprefixed client settings are meant for the worker's own clients.
             let of_clients = is_known_key(ClientKind::Admin, &key.key);
             if !own.contains(&key.key.as_str()) && !of_clients {
-                tracing::warn!("{}: {key}", self.path.display());
+                tracing::warn!("{}: {key}", self.source);
             }
         }
     }
+}
+
+/// The worker's keys, and what messages call the place they are from.
+fn merged(path: Option<&Path>, environment: Environment) -> Result<(String, Props), Failure> {
+    const VARIABLES: &str = "CONNECT_* variables";
+    let Environment { props: set, without_effect } = environment;
+    if !without_effect.is_empty() {
+        let names = without_effect.join(", ");
+        tracing::warn!(
+            "{names}: without effect, there is no JVM; log levels are COPYCAT_LOG_LEVEL"
+        );
+    }
+    let path = path.filter(|path| *path != Path::new("-"));
+    let missing =
+        |path: &Path| std::fs::metadata(path).is_err_and(|e| e.kind() == ErrorKind::NotFound);
+    let path = match path {
+        Some(path) if missing(path) && !set.is_empty() => {
+            tracing::warn!("{}: there is no such file; {VARIABLES} alone are read", path.display());
+            None
+        }
+        other => other,
+    };
+    let Some(path) = path else {
+        if set.is_empty() {
+            return Err(Failure::wrong_input(
+                "no worker file is named, and no CONNECT_* variable is set",
+            )
+            .hint("copycat standalone worker.properties [CONNECTOR_FILE...]"));
+        }
+        return Ok((VARIABLES.to_owned(), set));
+    };
+    let mut props = read_properties(path)?;
+    let shown = path.display();
+    if set.is_empty() {
+        return Ok((shown.to_string(), props));
+    }
+    // Names alone: values may be secret.
+    let names: Vec<&str> = set.keys().collect();
+    tracing::info!("keys from {VARIABLES}: {}", names.join(", "));
+    props.extend(set);
+    Ok((format!("{shown} and {VARIABLES}"), props))
 }
 
 /// This machine's name.

@@ -27,6 +27,7 @@ mod routes;
 mod security;
 mod source_offsets;
 mod sources;
+mod state;
 mod tables;
 mod topics;
 mod transforms;

@@ -87,6 +87,53 @@ fn offsets_that_a_database_keeps_are_moved_there() {
 }
 
 #[test]
+fn offsets_that_a_file_keeps_are_moved_there() {
+    let bootstrap = kafka::bootstrap();
+    let topic = kafka::topic("rest-sqlite", 1);
+    kafka::produce(&bootstrap, &topic, (0..10).map(|n| harness::record(0, n)));
+    let worker = harness::worker(&bootstrap)
+        .connector(
+            &topic,
+            &[
+                ("connector.class", "sqlite-sink"),
+                ("topics", &topic),
+                ("connection.url", "sqlite:rows.db"),
+                ("table.name.format", "rows"),
+                ("auto.create", "true"),
+            ],
+        )
+        .start();
+    let path = format!("/connectors/{topic}");
+    let stands_at = |at: i64| {
+        let task = || harness::task(&worker, &topic);
+        eventually(PATIENCE, "the position", || (offset(&worker, &path) == Some(at)).then_some(()));
+        task()["copycat"]["records_stored"].as_u64()
+    };
+    assert_eq!(stands_at(10), Some(10));
+    let ask = |method: &str, below: &str, body: Option<&str>, status: u16| {
+        let answer = worker.request(method, &format!("{path}/{below}"), body);
+        assert_eq!(answer.status, status, "{method} {below}: {}", answer.body);
+    };
+    let to = |offset: &str| {
+        format!(
+            r#"{{"offsets":[{{"partition":{{"kafka_topic":"{topic}","kafka_partition":0}},"offset":{offset}}}]}}"#
+        )
+    };
+    let six = to(r#"{"kafka_offset":6}"#);
+    ask("PATCH", "offsets", Some(&six), 400);
+    ask("PUT", "stop", None, 204);
+    ask("PATCH", "offsets", Some(&six), 200);
+    assert_eq!(offset(&worker, &path), Some(6));
+    ask("PUT", "resume", None, 202);
+    assert_eq!(stands_at(10), Some(4));
+    ask("PUT", "stop", None, 204);
+    ask("DELETE", "offsets", None, 200);
+    assert_eq!(offset(&worker, &path), None);
+    ask("PUT", "resume", None, 202);
+    assert_eq!(stands_at(10), Some(10));
+}
+
+#[test]
 fn a_changed_configuration_takes_effect_and_a_deleted_connector_is_gone() {
     let route = Route::new("rest-change", 1);
     route.produce(0, 3);

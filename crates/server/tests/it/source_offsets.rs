@@ -181,3 +181,49 @@ fn the_readme_copies_a_file_through_kafka() {
     assert_eq!(last, format!(r#"{{"position":{}}}"#, lines.len()));
     drop(worker);
 }
+
+/// A task that was cut off from its worker may hold a transaction open, and would write after the
+/// change: it is put out first, and the change does not wait for its timeout.
+#[test]
+fn offsets_change_after_every_task_that_may_still_write_is_put_out() {
+    let route = Route::new("file-zombie");
+    route.write(0..10);
+    let worker = route.exactly_once(&[("producer.override.transaction.timeout.ms", "600000")]);
+    let worker = worker.start();
+    route.wait_for_last(10);
+    let path = format!("/connectors/{}", route.topic);
+    assert_eq!(worker.request("PUT", &format!("{path}/stop"), None).status, 204);
+    let settings = [
+        ("bootstrap.servers".to_owned(), route.bootstrap.clone()),
+        ("transactional.id".to_owned(), format!("g-{0}-{0}-0", route.topic)),
+        ("transaction.timeout.ms".to_owned(), "600000".to_owned()),
+    ];
+    let zombie = ::kafka::TransactionalProducer::new(&settings.into_iter().collect()).expect("it");
+    zombie.init(PATIENCE).expect("the broker answers");
+    zombie.begin().expect("a transaction");
+    let offsets = format!("offsets-{}", route.topic);
+    let file = route.file().display().to_string();
+    let key = format!(r#"["{}",{{"filename":"{file}"}}]"#, route.topic);
+    let record = ::kafka::ProducerRecord {
+        topic: &offsets,
+        key: Some(key.as_bytes()),
+        value: Some(br#"{"position":1}"#),
+        ..Default::default()
+    };
+    zombie.send(&record).expect("room");
+    eventually(PATIENCE, "it is written", || (zombie.poll(PATIENCE).len() == 1).then_some(()));
+    let change = format!(
+        r#"{{"offsets":[{{"partition":{{"filename":"{file}"}},"offset":{{"position":0}}}}]}}"#
+    );
+    let answer = worker.request("PATCH", &format!("{path}/offsets"), Some(&change));
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let error = zombie.commit(PATIENCE).expect_err("it was put out");
+    assert_eq!(error.kind(), ::kafka::ErrorKind::Fenced, "{error}");
+    let told = worker.get(&format!("{path}/offsets")).body;
+    assert!(told.contains(r#""position":0"#), "{told}");
+    assert_eq!(worker.request("PUT", &format!("{path}/resume"), None).status, 202);
+    eventually(PATIENCE, "the lines again", || (route.read().len() == 20).then_some(()));
+    assert_eq!(worker.request("PUT", &format!("{path}/stop"), None).status, 204);
+    assert_eq!(worker.request("DELETE", &format!("{path}/offsets"), None).status, 200);
+    assert_eq!(worker.get(&format!("{path}/offsets")).body, r#"{"offsets":[]}"#);
+}
