@@ -90,11 +90,7 @@ fn a_misspelt_key_is_told_wherever_it_stands() {
         ("postgres-sink", "transforms.a.filed", "transforms.a.field"),
         ("postgres-sink", "predicates.p.patern", "predicates.p.pattern"),
         ("postgres-sink", "value.converter.schema.enable", "value.converter.schemas.enable"),
-        (
-            "postgres-sink",
-            "consumer.override.max.poll.record",
-            "max.poll.records",
-        ),
+        ("postgres-sink", "consumer.override.max.poll.record", "max.poll.records"),
         ("postgres-sink", "error.tolerance", "errors.tolerance"),
     ] {
         let url = if class == "sqlite-sink" { "sqlite:/tmp/x.db" } else { base[2].1 };
