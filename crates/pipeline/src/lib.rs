@@ -5,5 +5,8 @@
 //! database that the rows go to; this crate keeps none of them. `sql/` has the schema itself.
 
 pub mod control;
+pub mod doctor;
+pub mod install;
+pub mod properties;
 pub mod schema;
 pub mod worker;

@@ -3,6 +3,8 @@
 //! Place in the data path: beside it; run once by an installation or an upgrade. `sql/v1` is never
 //! changed once a release has it: a change of tables is a new version. `sql/code` is replaced as a whole.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 /// The version of the tables that this program works with.
 pub const SCHEMA_VERSION: i32 = 1;
 
@@ -28,17 +30,43 @@ pub(crate) const CODE: &[&str] = &[
     include_str!("../sql/code/views.sql"),
 ];
 
-/// Everything that an installation into an empty database runs, in one transaction.
-pub fn install_sql() -> String {
-    let mut sql = String::from("CREATE SCHEMA pipeline_kafka;\n");
-    for part in VERSIONS.iter().flat_map(|(_, parts)| parts.iter()).chain(CODE) {
-        sql.push_str(part);
+/// Tables of all versions, then functions and views.
+pub(crate) fn all_sql() -> String {
+    sql_since(0)
+}
+
+/// Tables of the versions after that one, then functions and views.
+pub(crate) fn sql_since(version: i32) -> String {
+    let newer = VERSIONS.iter().filter(|(own, _)| *own > version);
+    newer.flat_map(|(_, parts)| parts.iter()).chain(CODE).copied().collect()
+}
+
+/// Tells editions of functions and views apart.
+pub(crate) fn code_digest() -> String {
+    let mut hasher = DefaultHasher::new();
+    CODE.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upgrade_of_the_newest_version_replaces_functions_only() {
+        assert!(all_sql().contains("CREATE TABLE pipeline_kafka.consumers"));
+        assert!(!sql_since(SCHEMA_VERSION).contains("CREATE TABLE"));
+        assert_eq!(VERSIONS.last().map(|(version, _)| *version), Some(SCHEMA_VERSION));
     }
-    let identifier = crate::control::SYSTEM_IDENTIFIER;
-    sql.push_str(&format!(
-        "INSERT INTO pipeline_kafka.installation (schema_version, system_identifier, \
-         database_oid, database_name) SELECT {SCHEMA_VERSION}, {identifier}, d.oid, d.datname \
-         FROM pg_catalog.pg_database d WHERE d.datname = current_database();\n"
-    ));
-    sql
+
+    /// What is created anew with every upgrade must not be dropped before: people's triggers and
+    /// views depend on it.
+    #[test]
+    fn code_is_replaced_in_place() {
+        for code in CODE {
+            for line in code.lines().filter(|line| line.starts_with("CREATE")) {
+                assert!(line.starts_with("CREATE OR REPLACE"), "{line}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::logging::LogArgs;
-use crate::{options, quickstart, standalone, transform};
+use crate::{options, pg, quickstart, standalone, transform};
 use clap::{Parser, Subcommand};
 
 /// Moves data between Apache Kafka and databases, each record exactly once.
@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Quickstart(quickstart::Args),
     /// Test chains of transforms on sample records; list and describe transforms and predicates
     Transform(transform::Args),
+    /// Consume Kafka topics into PostgreSQL relations with SQL functions
+    Pg(pg::Args),
     /// Print the configuration keys of a connector, a converter or the worker
     Options(options::Args),
     #[command(flatten)]

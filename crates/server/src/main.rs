@@ -7,6 +7,7 @@
 mod cli;
 mod logging;
 mod options;
+mod pg;
 mod quickstart;
 mod standalone;
 mod transform;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         }
         Command::Quickstart(args) => quickstart::run(args),
         Command::Transform(args) => transform::run(&args),
+        Command::Pg(args) => pg::run(args, &cli.log),
         Command::Options(args) => options::run(&args),
         Command::Verb(verb) => ::cli::run(&verb, program),
     }

@@ -111,7 +111,7 @@ BEGIN
   remaining := array_remove(string_to_array(list, ','), btrim(host));
   IF list IS NULL OR remaining = string_to_array(list, ',') THEN
     RAISE EXCEPTION USING ERRCODE = '42704', MESSAGE = format('the cluster %L has no broker %s', cluster, coalesce(host, 'NULL')),
-      DETAIL = coalesce(format('Its brokers are %s.', list), 'It is not defined.');
+      DETAIL = coalesce('Its brokers are ' || list || '.', 'It is not defined.');
   END IF;
   IF remaining = '{}' THEN
     IF EXISTS (SELECT FROM pipeline_kafka.consumers k WHERE k.cluster = remove_broker.cluster) THEN

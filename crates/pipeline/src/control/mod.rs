@@ -5,6 +5,9 @@
 //!
 //! Invariant: nothing here moves a position, except that the starts of a new consumer are stored.
 
+use sql::postgres::wire::{Connection, Wait};
+use std::time::Duration;
+
 mod connection;
 mod definitions;
 mod error;
@@ -26,3 +29,16 @@ pub use start::Start;
 /// The channel of all changes; the payload says of what: `consumers`, `clusters`, `replays`, `errors`
 /// or `outbox`.
 pub const CHANNEL: &str = "pipeline_kafka";
+
+/// How long a look at the schema may take.
+const LOOK_MAX: Duration = Duration::from_secs(30);
+
+/// The definitions, over a connection of another kind.
+pub(crate) fn read_definitions(connection: &mut Connection) -> Result<Definitions, Error> {
+    read::definitions(connection, Wait::at_most(LOOK_MAX))
+}
+
+/// Whether this is the database that the schema was installed into.
+pub(crate) fn check_identity(connection: &mut Connection) -> Result<(), Error> {
+    identity::check(connection, Wait::at_most(LOOK_MAX))
+}

@@ -1,5 +1,15 @@
-//! The control schema against a real server.
+//! The control schema and its worker against real servers.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod bench;
+mod consumers;
+mod installation;
+mod outbox;
+mod psql;
+mod refusals;
+mod replays;
 mod reports;
+mod rights;
+mod views;
 mod worker;

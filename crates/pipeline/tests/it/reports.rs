@@ -9,7 +9,7 @@ use testkit::postgres::{Database, database};
 
 pub(crate) fn installed() -> Database {
     let database = database();
-    database.execute(&pipeline::schema::install_sql());
+    pipeline::install::Installer::connect(&database.url()).unwrap().install(None, false).unwrap();
     database
 }
 
