@@ -2,12 +2,22 @@
 
 use crate::consumers::with_orders;
 use crate::psql::{psql, refused, results};
+use std::collections::HashMap;
 use testkit::postgres::Database;
 
 /// Each call, the SQLSTATE, and a piece of the message, the detail or the hint.
 fn all_refused(database: &Database, cases: &[(&str, &str, &str)]) {
-    for (call, code, text) in cases {
-        let said = refused(database, &format!("SELECT pipeline_kafka.{call}"));
+    let lines: Vec<_> =
+        cases.iter().map(|(call, ..)| format!("SELECT pipeline_kafka.{call};")).collect();
+    let (_, said) = psql(&database.url(), &lines.join("\n"));
+    // Everything that is said of a statement begins with its line.
+    let mut of_line: HashMap<usize, String> = HashMap::new();
+    for part in said.split("psql:<stdin>:").skip(1) {
+        let (line, text) = part.split_once(": ").unwrap();
+        of_line.entry(line.parse().unwrap()).or_default().push_str(text);
+    }
+    for (n, (call, code, text)) in cases.iter().enumerate() {
+        let said = of_line.get(&(n + 1)).map_or("nothing", String::as_str);
         assert!(said.contains(&format!("ERROR:  {code}: ")), "{call}: {code}\n{said}");
         assert!(said.contains(text), "{call}: {text}\n{said}");
     }
