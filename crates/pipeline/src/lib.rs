@@ -7,6 +7,5 @@
 pub mod control;
 pub mod doctor;
 pub mod install;
-pub mod properties;
 pub mod schema;
 pub mod worker;

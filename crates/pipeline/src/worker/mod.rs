@@ -24,6 +24,7 @@ mod starts;
 
 use crate::control::{Control, ControlOptions, Error, ErrorKind};
 use manager::Manager;
+pub use properties::admin_settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -51,6 +51,14 @@ pub(super) fn clients(cluster: &Cluster) -> Result<Clients, String> {
     Ok(Clients { consumer: settings, admin: client(ClientKind::Admin, &of_admin)? })
 }
 
+/// The settings of a client that asks the cluster questions.
+///
+/// # Errors
+/// What is wrong, naming the property.
+pub fn admin_settings(cluster: &Cluster) -> Result<ClientSettings, String> {
+    clients(cluster).map(|clients| clients.admin)
+}
+
 fn client(kind: ClientKind, props: &Props) -> Result<ClientSettings, String> {
     let settings = translate(kind, &[props]).map_err(|errors| errors.to_string())?;
     if kind == ClientKind::Consumer {

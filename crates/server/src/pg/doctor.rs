@@ -22,6 +22,6 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             Outcome::Unreachable => UNAVAILABLE,
         });
     };
-    examine(&args.database.url, &pipeline::properties::admin_settings, &mut tell);
+    examine(&args.database.url, &pipeline::worker::admin_settings, &mut tell);
     ExitCode::from(worst)
 }
