@@ -110,6 +110,9 @@ impl<'a> Manager<'a> {
                         tracing::warn!("the control schema cannot be used: {error}");
                     }
                     self.away = true;
+                    // What was told may be lost.
+                    self.told.clear();
+                    self.heartbeat_due = Instant::now();
                     self.look_round();
                     stop.wait(RETRY);
                 }
@@ -127,13 +130,18 @@ impl<'a> Manager<'a> {
             }
         }
         self.look_round();
+        // Before anything is told: the row of this worker may be gone, after a fail-over for instance.
+        self.heartbeat()?;
         self.tell_states()?;
-        self.tell_partitions()?;
+        self.tell_partitions()
+    }
+
+    fn heartbeat(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if now >= self.heartbeat_due {
-            self.heartbeat_due = now + HEARTBEAT;
             let lanes = u32::try_from(self.sessions).unwrap_or(u32::MAX);
             self.control.heartbeat(lanes)?;
+            self.heartbeat_due = now + HEARTBEAT;
             self.workshop.pool.close_idle();
             self.workshop.questions.close_idle();
         }

@@ -13,3 +13,5 @@ mod reports;
 mod rights;
 mod views;
 mod worker;
+mod worker_changes;
+mod worker_outages;

@@ -54,12 +54,14 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) fn new(replay: bool) -> Statements {
         let (table, owner) = table(replay);
+        // A consumer that was dropped has no row: that fails too.
         let advance = format!(
-            "UPDATE {SCHEMA}.{table} SET next_offset = CASE WHEN next_offset = $3::int8 \
+            "WITH moved AS (UPDATE {SCHEMA}.{table} SET next_offset = CASE WHEN next_offset = $3::int8 \
              AND epoch = $4::int8 THEN $5::int8 ELSE 1 / (epoch - epoch) END, \
              rows_total = rows_total + $6::int8, \
              last_timestamp = COALESCE(to_timestamp($7::int8 / 1000.0), last_timestamp), \
-             updated_at = now() WHERE {owner} = $1::int8 AND partition = $2::int4"
+             updated_at = now() WHERE {owner} = $1::int8 AND partition = $2::int4 RETURNING 1) \
+             SELECT 1 / count(*) FROM moved"
         );
         Statements { advance: advance.into(), letters: letters::insert_sql(SCHEMA).into() }
     }
