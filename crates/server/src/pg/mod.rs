@@ -3,6 +3,7 @@
 //! Crate `pipeline` does the work; here are the words of the command line and the exit codes.
 
 mod doctor;
+mod run;
 mod schema;
 
 use crate::exit::Failure;
@@ -33,6 +34,12 @@ enum Command {
     ///
     /// Without --yes it only says what would be lost.
     Uninstall(schema::UninstallArgs),
+    /// Consume: carry out what consume_begin and its like have defined, until SIGTERM
+    ///
+    /// Any number of workers share the work. They wait for the database and for Kafka as long as it
+    /// takes, and follow changes of the definitions by themselves. Exit code 2: the URL, the
+    /// credentials or the schema cannot be used.
+    Run(run::Args),
     /// Check the database, Kafka and the workers, and say what to do about what is wrong
     ///
     /// Exit code 0: all is well (warnings included), 1: a check failed, 3: something cannot be reached.
@@ -54,6 +61,7 @@ pub(crate) fn run(args: Args, log: &LogArgs) -> ExitCode {
         Command::Install(args) => schema::install(&args),
         Command::Upgrade(args) => schema::upgrade(&args),
         Command::Uninstall(args) => schema::uninstall(&args),
+        Command::Run(args) => run::run(args),
         Command::Doctor(args) => Ok(doctor::run(&args)),
     };
     outcome.unwrap_or_else(|failure| failure.report())

@@ -94,4 +94,3 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Result<ExitCode, Failure> {
     }
     Ok(ExitCode::SUCCESS)
 }
-

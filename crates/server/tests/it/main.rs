@@ -17,6 +17,7 @@ mod logs;
 mod metrics;
 mod monitoring;
 mod outages;
+mod pg_kills;
 mod poison;
 mod positions;
 mod quickstart;
