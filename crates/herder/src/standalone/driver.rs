@@ -224,7 +224,8 @@ impl Driver {
             if !handle.wait(Duration::from_millis(graceful) + ABANDON_AFTER) {
                 handle.cancel();
                 if !handle.wait(ABANDON_AFTER) {
-                    tracing::error!("task {name}-{task} does not end and is left behind");
+                    let connector = &name;
+                    tracing::error!(%connector, task, "the task does not end and is left behind");
                 }
             }
             Message::Event(Event::TaskEnded { name, epoch, task })

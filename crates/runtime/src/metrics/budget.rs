@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub struct Budget {
     bytes_max: usize,
     bytes: AtomicUsize,
+    queues: AtomicUsize,
 }
 
 impl Default for Budget {
@@ -20,7 +21,7 @@ impl Default for Budget {
 
 impl Budget {
     pub fn new(bytes_max: usize) -> Budget {
-        Budget { bytes_max, bytes: AtomicUsize::new(0) }
+        Budget { bytes_max, bytes: AtomicUsize::new(0), queues: AtomicUsize::new(0) }
     }
 
     /// What is used of it, in bytes.
@@ -35,6 +36,19 @@ impl Budget {
     /// What is left of it, in bytes.
     pub(crate) fn left_bytes(&self) -> usize {
         self.bytes_max.saturating_sub(self.used_bytes())
+    }
+
+    /// How many queues share it.
+    pub(crate) fn queues(&self) -> usize {
+        self.queues.load(Relaxed)
+    }
+
+    pub(crate) fn join(&self) {
+        self.queues.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.queues.fetch_sub(1, Relaxed);
     }
 
     /// A queue has `after` bytes now, and had `before`.

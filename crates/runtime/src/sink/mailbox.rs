@@ -63,6 +63,7 @@ impl<C> Mailbox<C> {
     pub(crate) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<TaskMetrics>) -> Self {
         let (commands, batches) = (VecDeque::new(), VecDeque::new());
         let state = State { commands, batches, bytes: 0, taken: 0, ended: false };
+        metrics.budget().join();
         Mailbox { state: Mutex::new(state), changed: Condvar::new(), limits, budget, metrics }
     }
 
@@ -140,7 +141,8 @@ impl<C> Mailbox<C> {
         (state.bytes + state.taken == 0).then_some(SCANT_BYTES)
     }
 
-    /// Waits until more may be fetched, at most `timeout`.
+    /// Waits until more may be fetched, at most `timeout`. What other tasks let go of is noticed at the
+    /// end of the time.
     pub(crate) fn wait_for_room(&self, timeout: Duration) -> bool {
         let full = |state: &mut State<C>| self.room_in(state).is_none();
         let waited = self.changed.wait_timeout_while(self.lock(), timeout, full);
@@ -205,6 +207,7 @@ impl<C> Mailbox<C> {
 impl<C> Drop for Mailbox<C> {
     fn drop(&mut self) {
         self.clear();
+        self.metrics.budget().leave();
     }
 }
 
@@ -293,13 +296,14 @@ mod tests {
         let waiting = budget.used_bytes();
         assert_eq!(other.room(), None, "it has something to do");
         assert!(!other.wait_for_room(Duration::ZERO), "nobody may spin meanwhile");
+        assert_eq!(budget.queues(), 2);
         assert_eq!(taken(&one), [(0, 0, 4)]);
         assert_eq!(budget.used_bytes(), waiting, "it is being delivered");
         assert!(matches!(one.next(Duration::ZERO), Next::Idle));
         assert!(budget.used_bytes() < 200);
         one.push(batch(0, 4, 4));
         drop((one, other));
-        assert_eq!(budget.used_bytes(), 0);
+        assert_eq!((budget.used_bytes(), budget.queues()), (0, 0));
     }
 
     #[test]

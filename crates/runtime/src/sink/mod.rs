@@ -105,7 +105,7 @@ pub fn spawn_sink_task(
     let handle = SinkTaskHandle { shared: shared.clone(), stop: stop.clone(), ended };
     let name = format!("sink-{}-{}", settings.connector, settings.task);
     let threads = Threads { settings, shared: shared.clone(), stop };
-    let span = tracing::info_span!("task", connector = %threads.settings.connector,
+    let span = tracing::info_span!(parent: None, "task", connector = %threads.settings.connector,
         task = threads.settings.task);
     let body = move || {
         let _entered = span.clone().entered();

@@ -56,7 +56,7 @@ pub fn spawn_source_task(
     let transactional = settings.is_transactional();
     status.metrics().is(About { sink: false, client_id, transactional });
     let name = format!("source-{}-{}", settings.connector, settings.task);
-    let span = tracing::info_span!("task", connector = %settings.connector, task = settings.task);
+    let span = tracing::info_span!(parent: None, "task", connector = %settings.connector, task = settings.task);
     let watched = status.clone();
     let body = move || {
         let _entered = span.entered();

@@ -23,7 +23,12 @@ const BATCH_BYTES_MAX: usize = 4 << 20;
 const QUEUE_BYTES_MAX: usize = 2 << 20;
 /// What the Kafka client fetches ahead of that. It holds about twice as much: its own records of each
 /// message, and whole fetches until their last message is read.
-const CLIENT_QUEUE_KBYTES: &str = "3072";
+const CLIENT_QUEUE_KBYTES: usize = 3072;
+/// The same where there are so many tasks that each has a small part of the worker's bytes.
+const CLIENT_QUEUE_KBYTES_MIN: usize = 64;
+/// What a fetch brings of a partition, before it is unpacked.
+const FETCH_BYTES: usize = 256 << 10;
+const FETCH_BYTES_MIN: usize = 16 << 10;
 pub(super) const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
 /// How often a mirror of the positions goes to the group, if the worker does not ask for more.
 const COMMIT_INTERVAL_MS_MAX: u64 = 5_000;
@@ -103,8 +108,8 @@ impl Worker {
         let own = &mut consumer.librdkafka;
         own.entry("group.id".to_owned()).or_insert_with(|| group.clone());
         own.entry("client.id".to_owned()).or_insert(format!("connector-consumer-{name}-{task}"));
-        own.entry("queued.max.messages.kbytes".to_owned())
-            .or_insert_with(|| CLIENT_QUEUE_KBYTES.to_owned());
+        let tasks = props.get("tasks.max").and_then(|tasks| tasks.trim().parse().ok()).unwrap_or(1);
+        share_bytes(own, self.budget.bytes_max(), tasks.max(self.budget.queues() + 1));
         let classic = own.get("group.protocol").is_none_or(|protocol| protocol == "classic");
         seat = seat.filter(|_| classic && !self_assign && !own.contains_key("group.instance.id"));
         let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
@@ -202,6 +207,19 @@ impl Worker {
     }
 }
 
+/// The clients of a worker's sinks fetch ahead as much as may wait in the tasks' queues: all together, as
+/// far as is known when a client is made.
+fn share_bytes(consumer: &mut kafka::ClientSettings, bytes_max: usize, tasks: usize) {
+    let kbytes = bytes_max / 1024 / tasks.max(1);
+    let kbytes = kbytes.clamp(CLIENT_QUEUE_KBYTES_MIN, CLIENT_QUEUE_KBYTES);
+    let fetch = (kbytes * 1024 / 4).clamp(FETCH_BYTES_MIN, FETCH_BYTES);
+    consumer.entry("queued.max.messages.kbytes".to_owned()).or_insert_with(|| kbytes.to_string());
+    if !consumer.contains_key("fetch.message.max.bytes") {
+        let bytes = || fetch.to_string();
+        consumer.entry("max.partition.fetch.bytes".to_owned()).or_insert_with(bytes);
+    }
+}
+
 pub(super) fn tolerance(tolerance: config::connector::Tolerance) -> Tolerance {
     match tolerance {
         config::connector::Tolerance::None => Tolerance::None,
@@ -216,4 +234,28 @@ fn topics(config: &SinkConnectorConfig) -> Result<Topics, Error> {
     let pattern = config::JavaRegex::new(&config.topics_regex);
     let pattern = pattern.map_err(|text| Error::config(format!("topics.regex: {text}")))?;
     Ok(Topics::Regex(Box::new(pattern)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared(bytes_max: usize, tasks: usize, own: &[(&str, &str)]) -> (String, Option<String>) {
+        let own = own.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let mut settings: kafka::ClientSettings = own.collect();
+        share_bytes(&mut settings, bytes_max, tasks);
+        let fetch = settings.get("max.partition.fetch.bytes").cloned();
+        (settings["queued.max.messages.kbytes"].clone(), fetch)
+    }
+
+    #[test]
+    fn many_tasks_fetch_ahead_less_each() {
+        let of = |kbytes: &str, fetch: &str| (kbytes.to_owned(), Some(fetch.to_owned()));
+        assert_eq!(shared(128 << 20, 1, &[]), of("3072", "262144"));
+        assert_eq!(shared(128 << 20, 40, &[]), of("3072", "262144"));
+        assert_eq!(shared(128 << 20, 200, &[]), of("655", "167680"));
+        assert_eq!(shared(128 << 20, 1_000_000, &[]), of("64", "16384"));
+        let own = [("queued.max.messages.kbytes", "9"), ("fetch.message.max.bytes", "8")];
+        assert_eq!(shared(128 << 20, 200, &own), ("9".to_owned(), None));
+    }
 }

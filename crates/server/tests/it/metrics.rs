@@ -29,7 +29,14 @@ fn content_type(headers: &[(String, String)]) -> &str {
 /// Waits until the metrics say so.
 #[track_caller]
 fn wait_for(worker: &Worker, what: &str, ready: impl Fn(&Exposition) -> bool) -> Exposition {
-    eventually(PATIENCE, what, || Some(scrape(worker)).filter(&ready))
+    let last = std::cell::RefCell::new(String::new());
+    let look = || {
+        let now = scrape(worker);
+        *last.borrow_mut() = worker.get_with("/metrics", &[]).body;
+        ready(&now).then_some(now)
+    };
+    let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| eventually(PATIENCE, what, look)));
+    found.unwrap_or_else(|panic| { std::fs::write(format!("/tmp/a6m-{}", what.replace(' ', "_")), &*last.borrow()).unwrap(); std::panic::resume_unwind(panic) })
 }
 
 /// The names of all metrics, with their kinds, as the reference page has them.
