@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use data::TopicPartition;
-use rdkafka::Offset;
 use rdkafka::client::{Client, ClientContext};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::RDKafkaRespErr;
+use rdkafka::{Offset, TopicPartitionList};
 
 use crate::error::{Error, Result};
 use crate::{ffi, lists};
@@ -85,8 +85,33 @@ pub(crate) fn offsets_for_times<C: ConsumerContext>(
     times: &[(TopicPartition, i64)],
     timeout: Duration,
 ) -> Result<Vec<Option<i64>>> {
-    const WHAT: &str = "look up offsets by time";
     let list = lists::with_offsets(times.iter().map(|(tp, at)| (tp, *at)))?;
+    let partitions = times.iter().map(|(tp, _)| tp);
+    look_up(client, list, partitions, timeout)
+}
+
+/// The offset behind the last record of each partition, in the order asked.
+pub(crate) fn ends<C: ConsumerContext>(
+    client: &BaseConsumer<C>,
+    partitions: &[TopicPartition],
+    timeout: Duration,
+) -> Result<Vec<Option<i64>>> {
+    let mut list = TopicPartitionList::with_capacity(partitions.len());
+    for tp in partitions {
+        // In the place of a time the protocol takes this for the latest offset. Fails for names with a
+        // NUL only, which no topic has.
+        let _ = list.add_partition_offset(&tp.topic, tp.partition, Offset::End);
+    }
+    look_up(client, list, partitions.iter(), timeout)
+}
+
+fn look_up<'a, C: ConsumerContext>(
+    client: &BaseConsumer<C>,
+    list: TopicPartitionList,
+    partitions: impl Iterator<Item = &'a TopicPartition>,
+    timeout: Duration,
+) -> Result<Vec<Option<i64>>> {
+    const WHAT: &str = "look up offsets";
     let answer =
         client.offsets_for_times(list, timeout).map_err(|e| Error::from_kafka(&e, WHAT))?;
     let answer = ffi::entries(&answer);
@@ -98,5 +123,5 @@ pub(crate) fn offsets_for_times<C: ConsumerContext>(
         },
         None => Ok(None),
     };
-    times.iter().map(|(tp, _)| of(tp)).collect()
+    partitions.map(of).collect()
 }

@@ -79,6 +79,16 @@ impl ClientHandle {
             .map_err(|e| client.context().explain(e))
     }
 
+    /// The offset behind the last record of each partition, in the order asked, as the brokers know it.
+    pub fn ends(
+        &self,
+        partitions: &[TopicPartition],
+        timeout: Duration,
+    ) -> Result<Vec<Option<i64>>> {
+        let client = self.client()?;
+        metadata::ends(&*client, partitions, timeout).map_err(|e| client.context().explain(e))
+    }
+
     /// Hands the commit to librdkafka; the outcome arrives in `Polled::commits`.
     pub fn commit_async(&self, positions: &[Position]) -> Result<()> {
         if positions.is_empty() {

@@ -33,6 +33,11 @@ fn number(counter: &AtomicU64) -> f64 {
     counter.load(Relaxed) as f64
 }
 
+/// The mean of what was noted; where nothing was, what has been so all the time.
+fn mean_or(noted: Summary, now: f64) -> f64 {
+    if noted.count == 0 { now } else { noted.mean() }
+}
+
 /// Milliseconds.
 fn ms(micros: f64) -> f64 {
     micros / 1e3
@@ -106,8 +111,8 @@ impl TaskMetrics {
         samples.add(M::SourcePollAvgTime, ms(polls.mean()));
         let active = self.active_window.summary();
         samples.add(M::SourceActive, number(&self.active));
-        samples.add(M::SourceActiveMax, active.max);
-        samples.add(M::SourceActiveAvg, active.mean());
+        samples.add(M::SourceActiveMax, active.max.max(number(&self.active)));
+        samples.add(M::SourceActiveAvg, mean_or(active, number(&self.active)));
         if about.transactional {
             let sizes = self.transactions.summary();
             samples.add(M::TransactionMin, sizes.min);
@@ -132,8 +137,8 @@ impl TaskMetrics {
         samples.add(M::SinkPutAvgTime, ms(puts.mean()));
         let active = self.active_window.summary();
         samples.add(M::SinkActive, number(&self.active));
-        samples.add(M::SinkActiveMax, active.max);
-        samples.add(M::SinkActiveAvg, active.mean());
+        samples.add(M::SinkActiveMax, active.max.max(number(&self.active)));
+        samples.add(M::SinkActiveAvg, mean_or(active, number(&self.active)));
     }
 
     fn write_errors(&self, samples: &mut Samples<'_>) {

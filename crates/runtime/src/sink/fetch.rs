@@ -14,7 +14,7 @@ use api::Error;
 use data::{RawBatch, TopicPartition};
 use kafka::settings::Reset;
 use kafka::{CommitOutcome, ErrorKind as K, PollLimits, Polled, SinkConsumer, Trouble};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +22,9 @@ use std::time::{Duration, Instant, SystemTime};
 const POLL_WAIT: Duration = Duration::from_millis(100);
 const ROOM_WAIT: Duration = Duration::from_millis(20);
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often brokers are asked where partitions end while nothing is fetched, and how long they may take.
+const ENDS_INTERVAL: Duration = Duration::from_secs(5);
+const ENDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often the metrics hear where the partitions stand.
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// A client that is fenced twice within this has a rival; one that is fenced once met itself.
@@ -40,6 +43,10 @@ pub(crate) struct Fetch {
     /// When the commits were sent whose outcome has not come.
     committing: VecDeque<Instant>,
     next_report: Instant,
+    /// Since when nothing was to be fetched; the client learns nothing of the partitions' ends then.
+    idle_since: Option<Instant>,
+    /// What the brokers said of these meanwhile.
+    ends: BTreeMap<TopicPartition, i64>,
     next_topics: Instant,
     subscribed: Vec<String>,
     troubled: bool,
@@ -73,6 +80,8 @@ impl Fetch {
             next_commit: now + settings.commit_interval,
             committing: VecDeque::new(),
             next_report: now,
+            idle_since: None,
+            ends: BTreeMap::new(),
             next_topics: now,
             settings,
             shared,
@@ -138,6 +147,7 @@ impl Fetch {
     /// Polls for at most so many bytes; without room for events alone.
     fn poll(&mut self, room: Option<usize>) -> kafka::Result<Polled> {
         let started = Instant::now();
+        self.idle_since = if room.is_none() { self.idle_since.or(Some(started)) } else { None };
         let polled = match room {
             None => {
                 let events_only = PollLimits { rows_max: 0, bytes_max: 0 };
@@ -159,8 +169,28 @@ impl Fetch {
         let now = Instant::now();
         if now >= self.next_report {
             self.next_report = now + REPORT_INTERVAL;
-            let lags = self.shared.progress().report(|tp| self.consumer.known_end(tp));
+            self.ask_for_ends(now);
+            let end =
+                |tp: &TopicPartition| self.consumer.known_end(tp).max(self.ends.get(tp).copied());
+            let lags = self.shared.progress().report(end);
             self.shared.metrics().report(lags);
+        }
+    }
+
+    /// While the destination is slow, the lag grows and no fetch tells so.
+    fn ask_for_ends(&mut self, now: Instant) {
+        let Some(since) = self.idle_since else { return self.ends.clear() };
+        if now.saturating_duration_since(since) < ENDS_INTERVAL {
+            return;
+        }
+        self.idle_since = Some(now);
+        let partitions = self.consumer.assignment();
+        match self.consumer.handle().ends(&partitions, ENDS_TIMEOUT) {
+            Ok(ends) => {
+                let known = partitions.into_iter().zip(ends);
+                self.ends.extend(known.filter_map(|(tp, end)| Some((tp, end?))));
+            }
+            Err(error) => tracing::debug!("ends of partitions not known: {error}"),
         }
     }
 

@@ -152,10 +152,11 @@ impl<C> Mailbox<C> {
     /// The next command, else the first waiting batch of every partition, else waits.
     pub(crate) fn next(&self, timeout: Duration) -> Next<C> {
         let empty = |state: &mut State<C>| state.commands.is_empty() && state.batches.is_empty();
-        let waited = self.changed.wait_timeout_while(self.lock(), timeout, empty);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let bytes = state.bytes;
         self.account(&mut state, bytes, 0);
+        let waited = self.changed.wait_timeout_while(state, timeout, empty);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if let Some(command) = state.commands.pop_front() {
             return Next::Command(command);
         }

@@ -1,7 +1,7 @@
 //! `/metrics` of a real worker: what it tells after known loads, in which form, and how much of it.
 
 use crate::exposition::Exposition;
-use crate::harness::{PATIENCE, Route, wait_failed, worker};
+use crate::harness::{PATIENCE, Route, wait_failed, wait_running, worker};
 use crate::sources;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -29,14 +29,7 @@ fn content_type(headers: &[(String, String)]) -> &str {
 /// Waits until the metrics say so.
 #[track_caller]
 fn wait_for(worker: &Worker, what: &str, ready: impl Fn(&Exposition) -> bool) -> Exposition {
-    let last = std::cell::RefCell::new(String::new());
-    let look = || {
-        let now = scrape(worker);
-        *last.borrow_mut() = worker.get_with("/metrics", &[]).body;
-        ready(&now).then_some(now)
-    };
-    let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| eventually(PATIENCE, what, look)));
-    found.unwrap_or_else(|panic| { std::fs::write(format!("/tmp/a6m-{}", what.replace(' ', "_")), &*last.borrow()).unwrap(); std::panic::resume_unwind(panic) })
+    eventually(PATIENCE, what, || Some(scrape(worker)).filter(&ready))
 }
 
 /// The names of all metrics, with their kinds, as the reference page has them.
@@ -76,8 +69,10 @@ fn every_metric_is_told_and_counts_to_the_record() {
     let config = json!({"connector.class": "FileStreamSink", "topics": "none", "file": "odd.txt"});
     let body = json!({"name": odd, "config": config, "initial_state": "STOPPED"}).to_string();
     assert_eq!(worker.request("POST", "/connectors", Some(&body)).status, 201);
-    let body = json!({"name": "rests", "config": config, "initial_state": "PAUSED"}).to_string();
+    let body = json!({"name": "rests", "config": config}).to_string();
     assert_eq!(worker.request("POST", "/connectors", Some(&body)).status, 201);
+    wait_running(&worker, "rests");
+    assert_eq!(worker.request("PUT", "/connectors/rests/pause", None).status, 202);
     wait_failed(&worker, "wrong");
     route.wait_for_no_lag();
     let sink = [("connector", route.name())];
@@ -170,8 +165,8 @@ fn check_others(all: &Exposition, odd: &str) {
     assert_eq!(worker("connector_count"), 5.0);
     assert_eq!(worker("task_count"), 4.0);
     assert_eq!(worker("connector_startup_failure_total"), 0.0);
-    assert_eq!(worker("task_startup_attempts_total"), 3.0);
-    assert_eq!(worker("task_startup_success_total"), 3.0);
+    assert_eq!(worker("task_startup_attempts_total"), 4.0);
+    assert_eq!(worker("task_startup_success_total"), 4.0);
     let of = |connector: &str, state: &str| {
         let name = format!("kafka_connect_worker_connector_{state}_task_count");
         all.value(&name, &[("connector", connector)])
@@ -253,7 +248,7 @@ fn all_tasks_together_stay_within_the_workers_budget() {
     wait_for(&worker, "the budget is used up", |now| {
         let lags = now.find("copycat_task_lag_records", &[]);
         let ages = now.find("copycat_task_oldest_unread_age_seconds", &[]);
-        assert!(now.value("copycat_worker_queue_bytes", &[]) <= BUDGET * 2.0);
+        assert!(now.value("copycat_worker_queue_bytes", &[]) <= BUDGET * 1.5);
         now.value("copycat_worker_queue_bytes", &[]) >= BUDGET / 2.0
             && lags.iter().all(|sample| sample.value == 8_000.0)
             && ages.iter().all(|sample| sample.value > 0.0)
