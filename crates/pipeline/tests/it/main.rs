@@ -5,6 +5,7 @@
 mod bench;
 mod consumers;
 mod installation;
+mod manual;
 mod outbox;
 mod psql;
 mod refusals;
