@@ -84,6 +84,7 @@ pub struct Settings {
     /// Column to source; `None`: fields go to columns by name.
     pub mapping: Option<BTreeMap<String, String>>,
     pub mode: Mode,
+    /// Columns of a unique index; `None`: the primary key of the relation.
     pub conflict_columns: Option<Vec<String>>,
     pub version_column: Option<String>,
     /// `tombstones = 'delete'`.
@@ -161,6 +162,8 @@ pub struct Relation {
     pub row_security: bool,
     /// A crash of the server empties it.
     pub unlogged: bool,
+    /// Columns of the primary key, in its order; empty: there is none.
+    pub primary_key: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -26,7 +26,11 @@ const CLUSTERS: &str = "SELECT c.name, jsonb_build_object('name', c.name, \
 /// A relation as an object; null where it does not exist any more.
 const RELATION: &str = "(SELECT jsonb_build_object('oid', r.oid::int8, 'schema', n.nspname, \
     'name', r.relname, 'kind', r.relkind, 'row_security', r.relrowsecurity, \
-    'unlogged', r.relpersistence = 'u') FROM pg_catalog.pg_class r \
+    'unlogged', r.relpersistence = 'u', 'primary_key', coalesce((SELECT jsonb_agg(a.attname \
+      ORDER BY k.place) FROM pg_catalog.pg_index i \
+      CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place) \
+      JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.attnum \
+      WHERE i.indrelid = r.oid AND i.indisprimary AND k.place <= i.indnkeyatts), '[]')) FROM pg_catalog.pg_class r \
     JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE r.oid = ";
 
 const REACHABLE: &str = "coalesce((SELECT pg_has_role(o.oid, CASE WHEN \
@@ -116,6 +120,7 @@ struct RelationRow {
     kind: RelationKind,
     row_security: bool,
     unlogged: bool,
+    primary_key: Vec<String>,
 }
 
 impl From<RelationRow> for Relation {
@@ -126,6 +131,7 @@ impl From<RelationRow> for Relation {
             kind: row.kind,
             row_security: row.row_security,
             unlogged: row.unlogged,
+            primary_key: row.primary_key,
         }
     }
 }

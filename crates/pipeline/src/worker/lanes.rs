@@ -193,7 +193,12 @@ fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> {
     props.insert("insert.mode", mode);
     if settings.mode == Mode::Upsert {
         props.insert("pk.mode", "record_value");
-        if let Some(columns) = &settings.conflict_columns {
+        let columns = match (&settings.conflict_columns, &consumer.target) {
+            (Some(columns), _) => Some(columns),
+            (None, Target::Relation(relation)) => Some(&relation.primary_key),
+            _ => None,
+        };
+        if let Some(columns) = columns {
             props.insert("pk.fields", columns.join(","));
         }
     }

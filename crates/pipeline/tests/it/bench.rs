@@ -56,7 +56,10 @@ impl Bench {
 
     /// In a database without the schema yet.
     pub(crate) fn on(bootstrap: &str, database: Database) -> Bench {
-        database.execute(&pipeline::schema::install_sql());
+        pipeline::install::Installer::connect(&database.url())
+            .unwrap()
+            .install(None, false)
+            .unwrap();
         let bench =
             Bench { database, bootstrap: bootstrap.to_owned(), group: kafka::topic_name("group") };
         bench.set_cluster("{\"session.timeout.ms\": \"6000\"}");
