@@ -146,6 +146,7 @@ impl Bench {
             key: if mode == WriteMode::Insert { Vec::new() } else { vec![0] },
             defaults: Rows::default(),
             skip_unchanged: false,
+            special: None,
         })
     }
 }

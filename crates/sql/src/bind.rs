@@ -103,7 +103,7 @@ impl Binder {
             catalog,
             given,
             ordered,
-            keys: settings.config.pk_mode == PkMode::RecordKey,
+            keys: settings.looks_at_keys(),
             partial: settings.config.change_events != crate::config::ChangeEvents::Off,
             groups: Vec::new(),
             by_plan: HashMap::default(),
@@ -265,8 +265,8 @@ impl<'a> Pass<'a> {
                     self.skip("records without a value, which name no table", topic);
                     return Ok(None);
                 }
-                Err(text) => {
-                    self.reject(segment.number, row, text, None);
+                Err(lost) => {
+                    self.reject_as(segment.number, row, lost.text, None, lost.sqlstate);
                     return Ok(None);
                 }
             },
@@ -415,8 +415,20 @@ impl<'a> Pass<'a> {
     }
 
     fn reject(&mut self, batch: u32, row: usize, text: String, place: Option<u32>) {
+        self.reject_as(batch, row, text, place, None);
+    }
+
+    fn reject_as(
+        &mut self,
+        batch: u32,
+        row: usize,
+        text: String,
+        place: Option<u32>,
+        sqlstate: Option<&str>,
+    ) {
         let table = place.and_then(|place| self.planner.place_table(place)).cloned();
-        let reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
+        let mut reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
+        reject.sqlstate = sqlstate.map(str::to_owned);
         self.out.rejects.push(RejectRow { batch, reject, table });
     }
 }

@@ -5,7 +5,7 @@ use crate::key::push_key;
 use crate::reduce::{GroupForm, Reducer};
 use crate::wanted::Extra;
 use crate::write::{PlanColumn, RowRef, Source, TableWrite, WritePlan, field, member};
-use data::{Batch, Cell, Rows, Width};
+use data::{Batch, Cell, Rows, Schema, Width, write_json, write_json_string};
 use std::sync::Arc;
 
 /// Rows of one plan.
@@ -46,6 +46,9 @@ impl Group {
                 Extra::Partition => Cell::Int(i64::from(batch.tp().partition), Width::W32),
                 Extra::Offset => {
                     batch.raw.records().get(row).map_or(Cell::Null, |r| Cell::int(r.offset))
+                }
+                Extra::Rest(known) => {
+                    Cell::Json(self.extra_rows.heap.put_with(|out| rest(batch, row, known, out)))
                 }
                 Extra::Header(name) => match header_text(batch, row, name) {
                     Some(text) => Cell::Text(self.extra_rows.heap.put(text.as_bytes())),
@@ -97,7 +100,8 @@ impl Group {
         let writable = self.plan.table.columns.iter().enumerate().filter(|(_, c)| !c.generated);
         let whole_row =
             writable.map(|(index, _)| index).all(|index| targets.binary_search(&index).is_ok());
-        GroupForm { mode: self.plan.mode, targets, whole_row }
+        let versioned = self.plan.special.as_ref().is_some_and(|s| s.version.is_some());
+        GroupForm { mode: self.plan.mode, targets, whole_row, versioned }
     }
 
     /// The write of chosen rows, in that order.
@@ -129,6 +133,44 @@ impl Group {
             extra_rows: self.extra_rows,
         }
     }
+}
+
+/// The members of a value but those that have a column, as a JSON object.
+fn rest(batch: &Batch, row: usize, known: &[Arc<str>], out: &mut Vec<u8>) {
+    let values = &batch.values;
+    let schema = values.schema(row).map(|schema| &**schema);
+    let is_known = |name: &str| known.iter().any(|k| **k == *name);
+    out.push(b'{');
+    let first = out.len();
+    let mut member = |name: &str, schema: Option<&Schema>, cell: Cell| {
+        if is_known(name) {
+            return;
+        }
+        if out.len() > first {
+            out.push(b',');
+        }
+        write_json_string(name, out);
+        out.push(b':');
+        write_json(values, schema, cell, out);
+    };
+    match values.root(row) {
+        Cell::Map(span) => {
+            let inner = schema.and_then(Schema::value_schema).map(|schema| &**schema);
+            for entry in values.cells(span).chunks_exact(2) {
+                if let [Cell::Text(name), value] = entry {
+                    member(values.text(*name), inner, *value);
+                }
+            }
+        }
+        root @ Cell::Struct(_) => {
+            let fields = schema.map(Schema::fields).unwrap_or_default();
+            for (field, cell) in fields.iter().zip(values.fields(root)) {
+                member(&field.name, Some(&field.schema), *cell);
+            }
+        }
+        _ => {}
+    }
+    out.push(b'}');
 }
 
 pub(crate) fn record_cell<'a>(batch: &'a Batch, row: usize, source: &Source) -> (Cell, &'a Rows) {

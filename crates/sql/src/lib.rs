@@ -12,6 +12,7 @@
 
 mod bind;
 pub mod config;
+pub mod consumer;
 pub mod database;
 mod ddl;
 mod envelope;

@@ -4,6 +4,9 @@
 //! time. Tables are read, made and extended here, through [`Catalog`], which first brings what is
 //! in flight to an end. Invariant: a plan names columns of the table it holds, never of another.
 
+mod consumer;
+mod share;
+
 use crate::config::NullValues;
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::ddl::plain_table;
@@ -12,9 +15,9 @@ use crate::resolve::{Resolved, resolve};
 use crate::settings::SinkSettings;
 use crate::shape::{Shape, Shapes};
 use crate::table::{NewColumn, NewTable, Table, TableName};
-use crate::wanted::{Collector, Extra, Wanted, WantedRow};
-use crate::write::{PlanColumn, Source, WriteMode, WritePlan};
-use data::Rows;
+use crate::wanted::{Collector, Extra, WantedRow};
+use crate::write::{Source, WriteMode, WritePlan};
+use consumer::lacks_version;
 use foldhash::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -260,7 +263,12 @@ impl Planner {
             return Err(DbError::new(DbErrorKind::Bug, "a plan for a place nobody named"));
         };
         let settings = self.settings.clone();
-        let collect = Collector { settings: &settings, shapes: &self.shapes, topic: &topic };
+        if let Some(rules) = &settings.consumer {
+            return self.consumed(rules, (&topic, &name), key, value, catalog);
+        }
+        let fields = &settings.config.pk_fields;
+        let collect =
+            Collector { settings: &settings, shapes: &self.shapes, topic: &topic, fields };
         let (wanted, mode) = if value == Shape::Null {
             match settings.null_values() {
                 NullValues::Delete => (collect.key_columns(key, value), WriteMode::Delete),
@@ -398,6 +406,8 @@ impl Planner {
             };
             table = again;
         };
+        let (mut wanted, mut resolved) = (wanted, resolved);
+        self.collect(&table, &mut wanted, &mut resolved, mode)?;
         self.finish(name, table, wanted, resolved, mode)
     }
 
@@ -409,6 +419,7 @@ impl Planner {
         resolved: Resolved,
         mode: WriteMode,
     ) -> DbResult<Planned> {
+        let special = self.special(&table, mode)?;
         let Resolved { columns, ignored, .. } = resolved;
         let has_values = columns.iter().any(|(_, wanted)| !wanted.key);
         if mode == WriteMode::Update && !has_values {
@@ -419,15 +430,18 @@ impl Planner {
             let text = format!("no member of the record is a column of table {shown}");
             return Ok(Planned::Reject(text.into()));
         }
-        if mode == WriteMode::Upsert {
+        if let Some(lack) = lacks_version(&table, special.as_deref(), &columns) {
+            return Ok(Planned::Reject(lack.into()));
+        }
+        if mode == WriteMode::Upsert && !(table.is_view && self.settings.consumer.is_some()) {
             check_unique(&self.settings, &table, &columns)?;
         }
         let number = self.tables.iter().position(|t| t.name == *name).unwrap_or_default() as u32;
-        let plan = self.share(&table, &columns, mode);
+        let plan = self.share(&table, &columns, mode, special);
         let deletes = mode != WriteMode::Delete && wanted.marker.is_some();
         let delete = deletes.then(|| {
             let keys: Vec<_> = columns.iter().filter(|(_, w)| w.key).cloned().collect();
-            self.share(&table, &keys, WriteMode::Delete)
+            self.share(&table, &keys, WriteMode::Delete, None)
         });
         Ok(Planned::Write(Arc::new(Target {
             plan,
@@ -437,50 +451,5 @@ impl Planner {
             table: number,
             ignored,
         })))
-    }
-
-    /// The plan with these columns, made if there is none yet.
-    fn share(
-        &mut self,
-        table: &Arc<Table>,
-        columns: &[(usize, Wanted)],
-        mode: WriteMode,
-    ) -> Arc<WritePlan> {
-        let known = self.shared.iter().find(|plan| {
-            plan.mode == mode
-                && Arc::ptr_eq(&plan.table, table)
-                && plan.columns.len() == columns.len()
-                && plan.columns.iter().zip(columns).all(|(a, (target, b))| {
-                    a.target == *target && a.source == b.source && a.schema == b.schema
-                })
-        });
-        if let Some(plan) = known {
-            return plan.clone();
-        }
-        let mut defaults = Rows::default();
-        let replace = self.settings.config.replace_null_with_default;
-        let plan_columns = columns.iter().map(|(target, wanted)| {
-            let default = wanted.schema.as_ref().filter(|_| replace).and_then(|s| s.default());
-            PlanColumn {
-                target: *target,
-                source: wanted.source.clone(),
-                schema: wanted.schema.clone(),
-                null_default: default
-                    .map(|value| defaults.put_value(wanted.schema.as_deref(), value)),
-            }
-        });
-        let plan_columns = plan_columns.collect();
-        let keys = columns.iter().enumerate().filter(|(_, (_, w))| w.key).map(|(i, _)| i);
-        let plan = Arc::new(WritePlan {
-            id: next_plan(),
-            table: table.clone(),
-            mode,
-            columns: plan_columns,
-            key: keys.collect(),
-            defaults,
-            skip_unchanged: self.settings.config.skip_unchanged,
-        });
-        self.shared.push(plan.clone());
-        plan
     }
 }

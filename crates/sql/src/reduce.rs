@@ -32,6 +32,8 @@ pub(crate) struct GroupForm<'a> {
     pub targets: &'a [usize],
     /// Nothing of an older row is left after an upsert.
     pub whole_row: bool,
+    /// The database chooses among upserts of a key: all of them are kept.
+    pub versioned: bool,
 }
 
 /// Rows of a group to write in a phase; phases are carried out in order, deletes are phase 0.
@@ -106,6 +108,10 @@ fn is_delete(forms: &[GroupForm<'_>], op: &Op) -> bool {
     mode(forms, op) == WriteMode::Delete
 }
 
+fn is_versioned(forms: &[GroupForm<'_>], op: &Op) -> bool {
+    forms.get(op.group as usize).is_some_and(|form| form.versioned)
+}
+
 fn mode(forms: &[GroupForm<'_>], op: &Op) -> WriteMode {
     forms.get(op.group as usize).map_or(WriteMode::Insert, |form| form.mode)
 }
@@ -124,6 +130,9 @@ fn reduce_key<'a>(
     match rest.first().map(|op| mode(forms, op)) {
         // After a delete there is no row to update.
         Some(WriteMode::Update) if last_delete.is_some() => {}
+        Some(WriteMode::Upsert) if rest.iter().any(|op| is_versioned(forms, op)) => {
+            survivors.extend(rest);
+        }
         Some(WriteMode::Upsert | WriteMode::Update) => {
             for op in rest.iter().rev() {
                 if !survivors.iter().any(|later| covers(forms, later, op)) {
@@ -137,17 +146,22 @@ fn reduce_key<'a>(
     }
     if let Some(delete) = last_delete.and_then(|at| run.get(at)) {
         let replaced = survivors.first().is_some_and(|op| {
-            forms
-                .get(op.group as usize)
-                .is_some_and(|form| form.mode == WriteMode::Upsert && form.whole_row)
+            forms.get(op.group as usize).is_some_and(|form| {
+                form.mode == WriteMode::Upsert && form.whole_row && !form.versioned
+            })
         });
         if !replaced {
             out.add(0, delete);
         }
     }
-    for (place, op) in survivors.iter().enumerate() {
+    let (mut place, mut before) = (0, None);
+    for op in survivors.iter() {
         let in_order = matches!(mode(forms, op), WriteMode::Upsert | WriteMode::Update);
-        out.add(if in_order { 1 + place as u32 } else { 1 }, op);
+        // Statements that choose by version may meet a key more than once.
+        let together = is_versioned(forms, op) && before == Some(op.group);
+        place += u32::from(before.is_some() && !together);
+        before = Some(op.group);
+        out.add(if in_order { 1 + place } else { 1 }, op);
     }
 }
 
@@ -214,6 +228,7 @@ mod tests {
                 mode: if group == 0 { WriteMode::Delete } else { mode },
                 targets,
                 whole_row: group == 1,
+                versioned: false,
             })
             .collect()
     }

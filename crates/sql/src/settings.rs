@@ -4,12 +4,14 @@ use crate::config::{
     ChangeEvents, DatabaseSettings, ExactlyOnce, InsertMode, NullValues, PkMode, SqlSinkConfig,
     TypeDialect,
 };
+use crate::consumer::{ConsumerRules, UnknownFields};
 use crate::foreign::KeyNames;
 use crate::naming::{NameRules, setting_table};
 use crate::table::TableName;
 use crate::write::WriteMode;
 use api::{Error, TaskContext, Tolerance};
 use config::{Config, Props};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What names a kind of database allows.
@@ -41,6 +43,8 @@ pub struct SinkSettings {
     pub names: KeyNames,
     /// The one table of all records; `None`: the options say which.
     pub relation: Option<TableName>,
+    /// The definition of a consumer of the SQL control plane.
+    pub(crate) consumer: Option<Arc<ConsumerRules>>,
 }
 
 impl SinkSettings {
@@ -59,6 +63,7 @@ impl SinkSettings {
             timestamps: FieldFilter::new(&config.timestamp_fields),
             names: KeyNames::default(),
             relation: None,
+            consumer: None,
             rules,
             tolerance,
             form,
@@ -106,6 +111,21 @@ impl SinkSettings {
     /// Whether tables are named after the source of change events, which a tombstone does not have.
     pub(crate) fn tables_of_events(&self) -> bool {
         self.config.change_events != ChangeEvents::Off && self.rules.format.asks_source()
+    }
+
+    /// Whether plans depend on the form of records' keys.
+    pub(crate) fn looks_at_keys(&self) -> bool {
+        self.config.pk_mode == PkMode::RecordKey || (self.consumer.is_some() && self.deletes())
+    }
+
+    /// Whether the fields of a struct that has no column are left out instead of refused.
+    pub(crate) fn leaves_out_fields(&self) -> bool {
+        self.consumer.as_ref().is_some_and(|rules| rules.unknown_fields != UnknownFields::Error)
+    }
+
+    /// Whether members of an object that has no column are refused.
+    pub(crate) fn refuses_members(&self) -> bool {
+        self.consumer.as_ref().is_some_and(|rules| rules.unknown_fields == UnknownFields::Error)
     }
 
     pub fn exactly_once(&self) -> bool {

@@ -76,6 +76,7 @@ impl Planner {
             key: plan.key.iter().map(|place| place - before(*place)).collect(),
             defaults: plan.defaults.clone(),
             skip_unchanged: plan.skip_unchanged,
+            special: plan.special.clone(),
         });
         self.shared.push(plan.clone());
         plan

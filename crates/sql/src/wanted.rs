@@ -22,6 +22,8 @@ pub(crate) enum Extra {
     Offset,
     /// The last header of that name, as text.
     Header(Arc<str>),
+    /// The members of the value but these, as a JSON object.
+    Rest(Arc<[Arc<str>]>),
 }
 
 /// A column that a record would fill.
@@ -57,6 +59,8 @@ pub(crate) struct Collector<'a> {
     pub settings: &'a SinkSettings,
     pub shapes: &'a Shapes,
     pub topic: &'a str,
+    /// What the key is made of, as `pk.fields` says.
+    pub fields: &'a [String],
 }
 
 impl Collector<'_> {
@@ -66,7 +70,7 @@ impl Collector<'_> {
     /// What the record lacks.
     pub(crate) fn key_columns(&self, key: Shape, value: Shape) -> Result<WantedRow, Lack> {
         let mut row = WantedRow::default();
-        let fields = &self.settings.config.pk_fields;
+        let fields = self.fields;
         match self.settings.config.pk_mode {
             PkMode::None => {}
             PkMode::Kafka => coordinates(fields, &mut row),
@@ -96,7 +100,7 @@ impl Collector<'_> {
             });
             return Ok(row);
         }
-        for member in self.members(value, false) {
+        for member in self.members(value, false, false) {
             let Some(name) = member.name.clone() else { continue };
             if !marker.is_empty() && *name == *marker {
                 row.marker = Some(member.source);
@@ -110,19 +114,30 @@ impl Collector<'_> {
         Ok(row)
     }
 
+    /// The columns that say which row a record without a value deletes: members of its key, or the key
+    /// itself.
+    ///
+    /// # Errors
+    /// What the record lacks.
+    pub(crate) fn deleted(&self, key: Shape) -> Result<WantedRow, Lack> {
+        let mut row = WantedRow::default();
+        self.record_key(key, &mut row)?;
+        Ok(row)
+    }
+
     fn record_key(&self, key: Shape, row: &mut WantedRow) -> Result<(), Lack> {
-        let fields = &self.settings.config.pk_fields;
+        let fields = self.fields;
         match key {
             Shape::Null => {
                 let mode = self.settings.names.name("pk.mode");
                 Err(format!("the record has no key, which {mode}=record_key needs"))
             }
             Shape::Struct(_) | Shape::Members(..) => {
-                row.columns = self.choose(self.members(key, true), "key")?;
+                row.columns = self.choose(self.members(key, true, true), "key")?;
                 Ok(())
             }
             Shape::Whole(_) => {
-                let name = match fields.as_slice() {
+                let name = match fields {
                     [] => None,
                     [name] => Some(Arc::from(name.as_str())),
                     _ => {
@@ -144,7 +159,7 @@ impl Collector<'_> {
     fn record_value(&self, value: Shape, row: &mut WantedRow) -> Result<(), Lack> {
         match value {
             Shape::Struct(_) | Shape::Members(..) => {
-                let mut members = self.members(value, true);
+                let mut members = self.members(value, true, false);
                 let marker = &self.settings.config.delete_marker_field;
                 members.retain(|m| m.name.as_deref() != Some(marker.as_str()));
                 row.columns = self.choose(members, "value")?;
@@ -159,7 +174,7 @@ impl Collector<'_> {
 
     /// The members that pk.fields names, in its order; all where it is empty.
     fn choose(&self, members: Vec<Wanted>, side: &str) -> Result<Vec<Wanted>, Lack> {
-        let fields = &self.settings.config.pk_fields;
+        let fields = self.fields;
         if fields.is_empty() {
             return match members.is_empty() {
                 true => Err(format!("the record's {side} has no fields to make a key of")),
@@ -176,10 +191,10 @@ impl Collector<'_> {
         fields.iter().map(find).collect()
     }
 
-    /// The fields of a struct, or the members of an object.
-    fn members(&self, shape: Shape, key: bool) -> Vec<Wanted> {
-        // A key made of all members is the key's side in record_key, the value's in record_value.
-        let of_key = key && self.settings.config.pk_mode == PkMode::RecordKey;
+    /// The fields of a struct, or the members of an object; of the record's key, or of its value.
+    fn members(&self, shape: Shape, key: bool, of_key: bool) -> Vec<Wanted> {
+        let left_out = !key && self.settings.leaves_out_fields();
+        let refused = self.settings.refuses_members();
         match shape {
             Shape::Struct(_) => {
                 let fields = self.schema_of(shape).map(|s| s.fields()).unwrap_or_default();
@@ -191,7 +206,7 @@ impl Collector<'_> {
                     },
                     schema: self.typed(&field.name, Some(&field.schema)),
                     key,
-                    certain: true,
+                    certain: !left_out,
                 });
                 fields.collect()
             }
@@ -205,7 +220,7 @@ impl Collector<'_> {
                     },
                     schema: self.typed(name, schema.as_ref()),
                     key,
-                    certain: key,
+                    certain: key || refused,
                 });
                 names.collect()
             }
@@ -221,7 +236,7 @@ impl Collector<'_> {
         }
     }
 
-    fn schema_of(&self, shape: Shape) -> Option<&Arc<Schema>> {
+    pub(crate) fn schema_of(&self, shape: Shape) -> Option<&Arc<Schema>> {
         match shape {
             Shape::Null => None,
             Shape::Struct(id) | Shape::Members(_, id) | Shape::Whole(id) => self.shapes.schema(id),

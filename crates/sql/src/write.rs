@@ -62,6 +62,31 @@ pub struct WritePlan {
     pub defaults: Rows,
     /// Upserts leave rows alone that would not change (`IS DISTINCT FROM`).
     pub skip_unchanged: bool,
+    /// What plain rows do not have.
+    pub special: Option<Arc<Special>>,
+}
+
+/// What the database does with the rows of a plan beside storing them. Columns are indexes into
+/// [`Table::columns`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Special {
+    /// An upsert changes a row only if its value here is less than the new one, or null. Rows are
+    /// then reduced to one a key by the database, which knows the order of the type.
+    pub version: Option<usize>,
+    /// Columns and the SQL expressions over the table's other columns that fill them.
+    pub computed: Vec<(usize, Arc<str>)>,
+    /// The records go to a function, whose rows are stored: its quoted name. The plan has no columns.
+    pub transform: Option<Transform>,
+}
+
+/// A function that makes rows of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transform {
+    pub function: Arc<str>,
+    /// The columns of the rows that are stored.
+    pub columns: Vec<usize>,
+    /// Those that rows are told apart by.
+    pub key: Vec<usize>,
 }
 
 impl WritePlan {
@@ -75,7 +100,12 @@ impl WritePlan {
     /// Names of columns that must have a value, have no default and are not filled. An upsert can
     /// only change rows that are there.
     pub fn required(&self) -> impl Iterator<Item = &str> {
-        let filled = |index: usize| self.columns.iter().any(|column| column.target == index);
+        let special = self.special.as_deref();
+        let computed = special.map(|s| s.computed.as_slice()).unwrap_or_default();
+        let filled = move |index: usize| {
+            self.columns.iter().any(|column| column.target == index)
+                || computed.iter().any(|(target, _)| *target == index)
+        };
         let lacking = self.table.columns.iter().enumerate().filter(move |(index, c)| {
             !c.nullable && !c.has_default && !c.generated && !filled(*index)
         });
@@ -90,8 +120,8 @@ pub struct RowRef {
     pub row: u32,
 }
 
-/// Rows for one plan. `Upsert`, `Update` and `Delete` rows are reduced (one a key, the last) and
-/// sorted by key; inserts are in offset order.
+/// Rows for one plan. `Upsert`, `Update` and `Delete` rows are reduced (one a key, the last; with a
+/// version all since the last delete) and sorted by key; inserts are in offset order.
 #[derive(Debug)]
 pub struct TableWrite {
     pub plan: Arc<WritePlan>,

@@ -2,6 +2,7 @@
 //! records of a batch to several topics, or where the name asks for more than the topic.
 
 use super::{Pass, Segment};
+use crate::consumer::{ConsumerRules, RouteBy};
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::header::header_text;
 use crate::naming::Piece;
@@ -15,6 +16,21 @@ use std::sync::Arc;
 /// The topic that the records of each topic, as transforms left it, were fetched from.
 pub(super) type Origins = BTreeMap<Arc<str>, Arc<str>>;
 
+/// A name that a record gives is shown no longer than this.
+const NAME_CHARS_SHOWN: usize = 80;
+
+/// Why a record has no table.
+pub(super) struct Lost {
+    pub(super) text: String,
+    pub(super) sqlstate: Option<&'static str>,
+}
+
+impl From<String> for Lost {
+    fn from(text: String) -> Lost {
+        Lost { text, sqlstate: None }
+    }
+}
+
 /// A topic, and its table if that depends on nothing else.
 pub(super) type Routed = Option<(Arc<str>, Option<u32>)>;
 
@@ -24,6 +40,9 @@ impl Pass<'_> {
         self.check_origin(topic, batch.raw.topic())?;
         if let Some(relation) = &self.settings.relation {
             return Ok(Some(self.planner.place(topic, relation.clone())));
+        }
+        if self.settings.consumer.as_ref().is_some_and(|rules| rules.routes.is_some()) {
+            return Ok(None);
         }
         let rules = &self.settings.rules;
         let rendered = match rules.mapped(topic) {
@@ -72,8 +91,13 @@ impl Pass<'_> {
         }
     }
 
-    pub(super) fn table_of(&self, segment: &Segment<'_>, row: usize) -> Result<TableName, String> {
+    pub(super) fn table_of(&self, segment: &Segment<'_>, row: usize) -> Result<TableName, Lost> {
         let (rules, batch) = (&self.settings.rules, segment.batch);
+        if let Some(consumer) = &self.settings.consumer
+            && let Some(routes) = &consumer.routes
+        {
+            return self.route(consumer, &routes.by, segment, row);
+        }
         let (keys, values) = (&batch.keys, &batch.values);
         let (schema, root) = match segment.events {
             Some(events) => events.whole(row),
@@ -88,7 +112,38 @@ impl Pass<'_> {
             Piece::Text(_) | Piece::Topic | Piece::TopicPart(_) => Ok(String::new()),
         });
         let rendered = rendered.map_err(|e| format!("the table's name needs more: {e}"))?;
-        rules.table(&rendered)
+        Ok(rules.table(&rendered)?)
+    }
+
+    /// The relation that a record names, out of those that it may name.
+    fn route(
+        &self,
+        rules: &ConsumerRules,
+        by: &RouteBy,
+        segment: &Segment<'_>,
+        row: usize,
+    ) -> Result<TableName, Lost> {
+        let batch = segment.batch;
+        let lost = |text: String| Lost { text, sqlstate: Some("42501") };
+        let name = match by {
+            RouteBy::Key => {
+                let key = batch.raw.key(row).and_then(|key| std::str::from_utf8(key).ok());
+                key.map(Cow::Borrowed).ok_or_else(|| lost("the record has no key of text".into()))
+            }
+            RouteBy::Header(name) => header_text(batch, row, name)
+                .ok_or_else(|| lost(format!("the record has no header {name} of text"))),
+            RouteBy::Field(path) => {
+                let schema = batch.values.schema(row).map(|schema| &**schema);
+                text_at(&batch.values, schema, batch.values.root(row), path)
+                    .map(Cow::Owned)
+                    .map_err(lost)
+            }
+        };
+        let name = name?;
+        rules.routed(&name).cloned().ok_or_else(|| {
+            let shown: String = name.chars().take(NAME_CHARS_SHOWN).collect();
+            lost(format!("the record names {shown:?}, which is none of the consumer's relations"))
+        })
     }
 }
 

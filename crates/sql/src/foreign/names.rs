@@ -10,7 +10,7 @@ pub struct KeyNames {
 }
 
 impl KeyNames {
-    pub(super) fn new(
+    pub(crate) fn new(
         entries: impl Iterator<Item = (String, (String, Option<String>))>,
     ) -> KeyNames {
         KeyNames { names: entries.collect() }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(super) struct PgColumn {
     /// The type under all domains.
     pub(super) base: PgType,
+    /// The type's own oid, that of a domain where it is one.
+    pub(super) declared: u32,
     /// `GENERATED ALWAYS AS IDENTITY`: can be inserted only by overriding, never updated.
     pub(super) identity_always: bool,
 }
@@ -221,6 +223,6 @@ fn column(rows: &Rows, row: usize) -> Option<(Column, PgColumn)> {
         generated: flag(4),
         json: matches!(base.value.oid, JSON_OID | JSONB_OID),
     };
-    let pg = PgColumn { base, identity_always: flag(5) };
+    let pg = PgColumn { base, declared: rows.parsed(row, 6)?, identity_always: flag(5) };
     Some((column, pg))
 }

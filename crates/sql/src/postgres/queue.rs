@@ -55,6 +55,10 @@ impl Sent {
             }
             Some(Step::Advance(_) | Step::DeadLetters) => own_table(converted),
             Some(Step::Probe { .. }) if code == "22012" => append_hit(),
+            Some(Step::Guard { .. }) if code == "22012" => {
+                let text = "the table's columns have other types than they had";
+                DbError::new(DbErrorKind::Drift, text)
+            }
             Some(Step::Copy { append: true, .. }) if code == "23505" => append_hit(),
             Some(Step::Copy { .. }) if copy_is_refused(code) => {
                 converted.kind = DbErrorKind::Concurrency;

@@ -144,6 +144,7 @@ mod tests {
             key: key.to_vec(),
             defaults: Rows::default(),
             skip_unchanged,
+            special: None,
         }
     }
 

@@ -3,6 +3,7 @@
 mod pg;
 mod pg_advice;
 mod pg_consumer;
+mod pg_consumer_modes;
 mod pg_faults;
 mod pg_insert;
 mod pg_letters;

@@ -170,6 +170,7 @@ pub(crate) fn plan(
         key,
         defaults: data::Rows::default(),
         skip_unchanged,
+        special: None,
     })
 }
 

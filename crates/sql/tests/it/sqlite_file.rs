@@ -152,6 +152,7 @@ pub(crate) fn plan(
         key,
         defaults: data::Rows::default(),
         skip_unchanged: false,
+        special: None,
     }
 }
 

@@ -68,7 +68,7 @@ impl Statements {
 }
 
 /// The table of positions and the column that says whose a row is.
-fn table(replay: bool) -> (&'static str, &'static str) {
+pub(super) fn table(replay: bool) -> (&'static str, &'static str) {
     if replay { ("replay_offsets", "replay_id") } else { ("offsets", "consumer_id") }
 }
 

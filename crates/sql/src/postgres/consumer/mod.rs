@@ -4,15 +4,18 @@
 //! [`PostgresDatabase`]; only where positions and letters are kept ([`ledger`]), where sessions come
 //! from ([`SessionPool`]) and who writes the rows ([`role`]) differ.
 
+mod ask;
 mod ledger;
 mod letters;
 mod role;
 
+pub use ask::{Gap, GapReason};
 pub(super) use ledger::ensure;
 pub(super) use role::Role;
 
 use super::database::PostgresDatabase;
 use super::pool::SessionPool;
+use super::wire::Format;
 use crate::settings::SinkSettings;
 use crate::sink::SqlSink;
 use crate::table::TableName;
@@ -90,6 +93,8 @@ pub fn consumer_sink(
     let tenant = pool.tenant(target.consumer_id, target.parallelism);
     let role = target.role.map(|role| Role::new(&role));
     let database = PostgresDatabase::with(ours, Arc::new(tables), Some(tenant), role);
-    settings.relation = Some(target.relation);
+    // A routed record names its relation itself.
+    let routed = settings.consumer.as_ref().is_some_and(|rules| rules.routes.is_some());
+    settings.relation = (!routed).then_some(target.relation);
     Box::new(SqlSink::new(Box::new(database), settings))
 }

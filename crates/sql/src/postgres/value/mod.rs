@@ -79,6 +79,20 @@ impl ValueSettings {
     }
 }
 
+/// Sees to NUL characters in JSON text that begins at `start` and is to become `jsonb`, as
+/// `string.nul.handling` says.
+///
+/// # Errors
+/// There are some, and they are refused.
+pub(in crate::postgres) fn clean_jsonb(
+    settings: &ValueSettings,
+    out: &mut Vec<u8>,
+    start: usize,
+) -> Result<(), Fault> {
+    let rows = Rows::default();
+    text::clean_json(Context { rows: &rows, settings }, true, out, start)
+}
+
 /// What every conversion needs beside the value.
 #[derive(Clone, Copy)]
 struct Context<'a> {

@@ -10,11 +10,13 @@ mod copy;
 mod plan;
 mod row;
 mod sql;
+mod transform;
 
 pub(super) use plan::PlanState;
 
 use super::building::{Building, Step};
 use super::value::Fault;
+use super::wire::Format;
 use crate::database::{DbError, DbErrorKind, DbResult, RowLocation};
 use crate::write::{TableWrite, WriteMode};
 use data::Batch;
@@ -42,6 +44,11 @@ pub(super) fn push(
         Way::Nothing => Ok(()),
         Way::Arrays => {
             let Some(sql) = &state.arrays_sql else { return Ok(()) };
+            if state.transforms() {
+                transform::push(building, state, sql, index, write, batches)?;
+                building.steps.push(Step::Arrays { write: index, plan });
+                return Ok(());
+            }
             let columns: Vec<usize> = (0..state.encoders.len()).collect();
             arrays::push(building, state, sql, &columns, index, write, batches)?;
             building.steps.push(Step::Arrays { write: index, plan });
@@ -49,11 +56,11 @@ pub(super) fn push(
         }
         Way::CopyText => copy::push_text(building, state, index, write, batches),
         Way::CopyBinary => {
-            building.plain(&state.guard_sql, Step::Guard { write: index, plan });
+            guard(building, state, index);
             copy::push_binary(building, state, index, write, batches, false)
         }
         Way::Append => {
-            building.plain(&state.guard_sql, Step::Guard { write: index, plan });
+            guard(building, state, index);
             if let Some(sql) = &state.probe_sql {
                 arrays::push(building, state, sql, &state.plan.key, index, write, batches)?;
                 building.steps.push(Step::Probe { write: index, plan });
@@ -61,6 +68,28 @@ pub(super) fn push(
             copy::push_binary(building, state, index, write, batches, true)
         }
     }
+}
+
+/// Holds the table's types still, and the first time a session guards them looks what they are: the
+/// plan may be older than the session's statement, or than the last change.
+fn guard(building: &mut Building<'_>, state: &PlanState, write: usize) {
+    let plan = state.plan.id;
+    let known = building.parsed.len();
+    building.plain(&state.guard_sql, Step::Guard { write, plan });
+    if building.parsed.len() > known {
+        let pipeline = &mut *building.pipeline;
+        pipeline.parse("", &state.types_sql, &[]).bind("", &[], Format::Binary).execute(0);
+        building.steps.push(Step::Guard { write, plan });
+    }
+}
+
+/// A record that has no form as JSON, as the error of its row.
+fn not_jsonb(state: &PlanState, fault: Fault, write: usize, row: usize) -> DbError {
+    let text = format!("the record, as {} is given it: {}", state.function(), fault.message);
+    let mut error = DbError::new(DbErrorKind::Data, text).at(RowLocation { write, row });
+    error.hint = fault.hint.map(str::to_owned);
+    error.sqlstate = Some(fault.sqlstate.to_owned());
+    error
 }
 
 /// A value that has no form in its column, as the error of its row.

@@ -6,11 +6,12 @@
 
 use super::append::Append;
 use super::sql::{Statement, StatementColumn};
+use super::transform;
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::postgres::catalog::PgTable;
 use crate::postgres::names;
 use crate::postgres::value::{Encoder, ValueSettings};
-use crate::write::{WriteMode, WritePlan};
+use crate::write::{Special, WriteMode, WritePlan};
 use std::sync::Arc;
 
 /// Fewer rows are not faster by COPY, which costs about a microsecond for each of the first 500 rows.
@@ -53,8 +54,10 @@ pub(in crate::postgres) struct PlanState {
     pub(super) copy_text_sql: Arc<str>,
     pub(super) copy_binary_sql: Arc<str>,
     pub(super) guard_sql: Arc<str>,
+    pub(super) types_sql: Arc<str>,
     pub(super) probe_sql: Option<Arc<str>>,
-    /// COPY is refused: a view, or row-level security.
+    pub(super) settings: Arc<ValueSettings>,
+    /// COPY is refused: a view, row-level security, or something that the server computes.
     copy_refused: bool,
     /// Inserts still to go by COPY because an error is to be located.
     locating: u32,
@@ -69,6 +72,7 @@ impl PlanState {
         pg: &Arc<PgTable>,
         settings: &Arc<ValueSettings>,
     ) -> DbResult<PlanState> {
+        let special = plan.special.as_deref().cloned().unwrap_or_default();
         let mut encoders = Vec::with_capacity(plan.columns.len());
         let mut columns = Vec::with_capacity(plan.columns.len());
         for (n, column) in plan.columns.iter().enumerate() {
@@ -93,8 +97,17 @@ impl PlanState {
             columns,
             required: plan.required().collect(),
             skip_unchanged: plan.skip_unchanged,
+            version: special.version.and_then(|at| name_of(pg, at)),
+            computed: special
+                .computed
+                .iter()
+                .filter_map(|(at, sql)| Some((name_of(pg, *at)?, &**sql)))
+                .collect(),
+            others: others(plan, pg, &special),
         };
+        let transform = special.transform.as_ref().map(|t| transform::sql(t, plan, pg, &special));
         let arrays = match plan.mode {
+            _ if transform.is_some() => transform,
             WriteMode::Insert => Some(statement.insert()),
             WriteMode::InsertIgnore => Some(statement.insert_ignore()),
             WriteMode::Upsert => Some(statement.upsert()),
@@ -103,14 +116,18 @@ impl PlanState {
         };
         let merges = matches!(plan.mode, WriteMode::Upsert | WriteMode::InsertIgnore);
         let all_binary = encoders.iter().all(|e| e.binary);
-        let appends = merges && all_binary && key_is_unique(plan, pg);
+        // What the server computes it computes in a statement.
+        let plain = special.computed.is_empty() && special.transform.is_none();
+        let appends = merges && all_binary && plain && key_is_unique(plan, pg);
         Ok(PlanState {
             arrays_sql: arrays.map(Arc::from),
             copy_text_sql: statement.copy(false).into(),
             copy_binary_sql: statement.copy(true).into(),
             guard_sql: statement.guard().into(),
+            types_sql: statement.types().into(),
             probe_sql: statement.probe().filter(|_| appends).map(Arc::from),
-            copy_refused: pg.table.is_view || pg.row_security,
+            copy_refused: pg.table.is_view || pg.row_security || !plain,
+            settings: settings.clone(),
             all_binary,
             locating: 0,
             append: Append::default(),
@@ -141,6 +158,17 @@ impl PlanState {
             }
             _ => Way::Arrays,
         }
+    }
+
+    /// The records go to a function.
+    pub(super) fn transforms(&self) -> bool {
+        self.plan.special.as_ref().is_some_and(|special| special.transform.is_some())
+    }
+
+    pub(super) fn function(&self) -> &str {
+        let special = self.plan.special.as_ref();
+        let transform = special.and_then(|special| special.transform.as_ref());
+        transform.map_or("a function", |transform| &transform.function)
     }
 
     /// COPY does not work on this table; the arrays do.
@@ -184,6 +212,21 @@ impl PlanState {
     pub(in crate::postgres) fn table(&self) -> &PgTable {
         &self.pg
     }
+}
+
+fn name_of(pg: &PgTable, at: usize) -> Option<&str> {
+    pg.table.columns.get(at).map(|column| column.name.as_str())
+}
+
+/// Columns that the records do not fill, for expressions that name them.
+fn others<'a>(plan: &WritePlan, pg: &'a PgTable, special: &Special) -> Vec<(&'a str, &'a str)> {
+    if special.computed.is_empty() {
+        return Vec::new();
+    }
+    let filled = |at: usize| plan.columns.iter().any(|column| column.target == at);
+    let others = pg.table.columns.iter().zip(&pg.columns).enumerate();
+    let others = others.filter(|(at, _)| !filled(*at));
+    others.map(|(_, (column, own))| (column.name.as_str(), own.base.sql.as_str())).collect()
 }
 
 /// Whether an index keeps the plan's key unique: without it COPY would store keys twice that others

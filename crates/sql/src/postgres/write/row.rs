@@ -115,6 +115,7 @@ mod tests {
             key: Vec::new(),
             defaults,
             skip_unchanged: false,
+            special: None,
         };
         let write = TableWrite {
             plan: Arc::new(plan),

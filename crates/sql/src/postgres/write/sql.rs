@@ -28,15 +28,70 @@ pub(super) struct Statement<'a> {
     /// Columns that the rows do not fill and that must have a value.
     pub(super) required: Vec<&'a str>,
     pub(super) skip_unchanged: bool,
+    /// The column that tells newer rows from older ones.
+    pub(super) version: Option<&'a str>,
+    /// Columns and the expressions that fill them.
+    pub(super) computed: Vec<(&'a str, &'a str)>,
+    /// The table's other columns, for expressions: null in each row. Names and types.
+    pub(super) others: Vec<(&'a str, &'a str)>,
 }
 
 impl Statement<'_> {
     fn names(&self) -> String {
-        names::list(&self.columns, |out, c| names::push_ident(out, c.name))
+        let computed = self.computed.iter().map(|(name, _)| *name);
+        let all = self.columns.iter().map(|c| c.name).chain(computed);
+        names::list(all, names::push_ident)
     }
 
-    /// `SELECT` of typed columns `c0, c1, …` out of the parameters.
+    /// `SELECT` of typed columns `c0, c1, …`, those that are computed behind the others.
     fn rows(&self) -> String {
+        let mut rows = self.given();
+        if let Some(version) = self.version {
+            rows = self.newest(version);
+        }
+        if self.computed.is_empty() {
+            return rows;
+        }
+        let named = self.columns.iter().enumerate().map(|(n, c)| (format!("r.c{n}"), c.name));
+        let others = self.others.iter().map(|(name, kind)| (format!("NULL::{kind}"), *name));
+        let inner = names::list(named.chain(others), |out, (value, name)| {
+            out.push_str(&value);
+            out.push_str(" AS ");
+            names::push_ident(out, name);
+        });
+        let plain = self.columns.iter().map(|c| format!("m.{}", names::ident(c.name)));
+        let computed = self.computed.iter().map(|(_, sql)| format!("({sql})"));
+        let outer = names::list(plain.chain(computed).enumerate(), |out, (n, value)| {
+            let _ok = write!(out, "{value} AS c{n}");
+        });
+        format!("SELECT {outer} FROM (SELECT {inner} FROM ({rows}) AS r) AS m")
+    }
+
+    /// One row a key: the first of those with the greatest version, in the order they were given in.
+    fn newest(&self, version: &str) -> String {
+        let all = |prefix: &str| {
+            names::list(0..self.columns.len(), |out, n| {
+                let _ok = write!(out, "{prefix}c{n}");
+            })
+        };
+        let keys =
+            names::list(self.columns.iter().enumerate().filter(|(_, c)| c.key), |out, (n, _)| {
+                let _ok = write!(out, "v.c{n}");
+            });
+        let at = self.columns.iter().position(|c| c.name == version).unwrap_or_default();
+        format!(
+            "SELECT {} FROM (SELECT DISTINCT ON ({keys}) {}, v.place FROM (SELECT {}, \
+             row_number() OVER () AS place FROM ({}) AS g) AS v \
+             ORDER BY {keys}, v.c{at} DESC NULLS LAST, v.place) AS d ORDER BY d.place",
+            all("d."),
+            all("v."),
+            all("g."),
+            self.given()
+        )
+    }
+
+    /// Typed columns `c0, c1, …` out of the parameters.
+    fn given(&self) -> String {
         let columns = names::list(self.columns.iter().enumerate(), |out, (n, c)| {
             // Writing to a string cannot fail, here and below.
             let _ok = if c.binary {
@@ -104,19 +159,31 @@ impl Statement<'_> {
 
     /// A row whose key is there gets the new values.
     pub(super) fn upsert(&self) -> String {
-        let set = names::list(self.changed(), |out, (_, c)| {
-            names::push_ident(out, c.name);
+        let computed = self.computed.iter().map(|(name, _)| *name);
+        let changed = self.changed().map(|(_, c)| c.name).chain(computed);
+        let set = names::list(changed, |out, name| {
+            names::push_ident(out, name);
             out.push_str(" = EXCLUDED.");
-            names::push_ident(out, c.name);
+            names::push_ident(out, name);
         });
         if set.is_empty() {
             return self.insert_ignore();
         }
         let (insert, target) = (self.insert_over(), self.target());
         let mut sql = format!("{insert} ON CONFLICT{target} DO UPDATE SET {set}");
-        if self.skip_unchanged {
-            sql.push_str(" WHERE ");
-            sql.push_str(&self.differs(|c, _| format!("EXCLUDED.{}", names::ident(c.name))));
+        let version = self.version.map(newer);
+        let differs = self
+            .skip_unchanged
+            .then(|| self.differs(|c, _| format!("EXCLUDED.{}", names::ident(c.name))));
+        let conditions: Vec<String> = version.into_iter().chain(differs).collect();
+        match conditions.as_slice() {
+            [] => {}
+            [one] => {
+                let _ok = write!(sql, " WHERE {one}");
+            }
+            all => {
+                let _ok = write!(sql, " WHERE ({})", all.join(") AND ("));
+            }
         }
         sql
     }
@@ -182,9 +249,28 @@ impl Statement<'_> {
         })
     }
 
-    /// Fixes the columns' types for the COPY behind it, in the same transaction.
+    /// Fixes the columns' types for the COPY behind it, in the same transaction. The types are part of
+    /// its text, so that a plan that knows other types has another statement.
     pub(super) fn guard(&self) -> String {
-        format!("SELECT {} FROM {} LIMIT 0", self.names(), self.table)
+        let types = names::list(&self.columns, |out, c| {
+            let _ok = write!(out, "{}", c.pg.base.value.oid);
+        });
+        format!("SELECT {} FROM {} LIMIT 0 /* {types} */", self.names(), self.table)
+    }
+
+    /// Fails by a division by zero if a column's type is not the one the plan was made for. Behind the
+    /// guard, which holds the table as it is.
+    pub(super) fn types(&self) -> String {
+        let columns = names::list(&self.columns, |out, c| {
+            let _ok = write!(out, "({}, {}::oid)", names::literal(c.name), c.pg.declared);
+        });
+        format!(
+            "SELECT 1 / (count(*) = {})::int4 FROM pg_catalog.pg_attribute \
+             WHERE attrelid = {}::pg_catalog.regclass AND attnum > 0 AND NOT attisdropped \
+             AND (attname::text, atttypid) IN ({columns})",
+            self.columns.len(),
+            names::literal(&self.table)
+        )
     }
 
     pub(super) fn copy(&self, binary: bool) -> String {
@@ -225,6 +311,12 @@ impl Statement<'_> {
     }
 }
 
+/// Whether the new row is newer than the one that is there.
+pub(super) fn newer(version: &str) -> String {
+    let version = names::ident(version);
+    format!("t.{version} IS NULL OR t.{version} < EXCLUDED.{version}")
+}
+
 /// Whether the type's `=` says that nothing has changed. Some have none, some compare only areas or
 /// ignore case: those are compared as text.
 fn compares(column: &PgColumn) -> bool {
@@ -246,7 +338,7 @@ mod tests {
     fn pg(name: &str, sql: &str) -> PgColumn {
         let value = ColumnType::scalar(1, name, 'b');
         let base = PgType { value, sql: sql.to_owned(), has_array: true };
-        PgColumn { base, identity_always: false }
+        PgColumn { base, declared: 1, identity_always: false }
     }
 
     fn statement<'a>(id: &'a PgColumn, doc: &'a PgColumn) -> Statement<'a> {
@@ -258,6 +350,9 @@ mod tests {
             ],
             required: Vec::new(),
             skip_unchanged: false,
+            version: None,
+            computed: Vec::new(),
+            others: Vec::new(),
         }
     }
 
