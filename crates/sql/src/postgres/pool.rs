@@ -220,10 +220,10 @@ impl Drop for Tenant {
     }
 }
 
-/// What a waiter is given.
-enum Turn {
-    Idle(Session),
-    Open { named: bool },
+/// What a waiter is given: a session, or the right to open one.
+struct Turn {
+    idle: Option<Session>,
+    named: bool,
 }
 
 impl Tenant {
@@ -239,16 +239,13 @@ impl Tenant {
     /// `Cancelled`; those of connecting.
     pub(super) fn borrow(&self, cancel: &Cancel) -> DbResult<Session> {
         loop {
-            match self.turn(cancel)? {
-                Turn::Idle(mut session) => {
-                    if session.is_alive() {
-                        session.cancel = cancel.clone();
-                        return Ok(session);
-                    }
-                    // Dropped: its permit lets the next one in.
-                }
-                Turn::Open { named } => return self.open(named, cancel),
+            let turn = self.turn(cancel)?;
+            let Some(mut session) = turn.idle else { return self.open(turn.named, cancel) };
+            if session.is_alive() {
+                session.cancel = cancel.clone();
+                return Ok(session);
             }
+            // Dropped: its permit lets the next one in.
         }
     }
 
@@ -284,7 +281,7 @@ impl Tenant {
             if let Some(permit) = &mut session.permit {
                 permit.key = Some(self.key);
             }
-            return Ok(Turn::Idle(session));
+            return Ok(Turn { idle: Some(session), named: state.named });
         }
         if let Some((when, error)) = &state.failed
             && when.elapsed() < FAILURE_KEPT
@@ -293,7 +290,7 @@ impl Tenant {
         }
         state.open += 1;
         *state.in_use.entry(self.key).or_default() += 1;
-        Ok(Turn::Open { named: state.named })
+        Ok(Turn { idle: None, named: state.named })
     }
 
     fn open(&self, named: bool, cancel: &Cancel) -> DbResult<Session> {

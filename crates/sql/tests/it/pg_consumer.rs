@@ -73,12 +73,13 @@ pub(crate) fn define(server: &postgres::Database, relation: &str) -> (i32, i64) 
          INSERT INTO pipeline_kafka.consumers (topic, relation) VALUES ('t', '{relation}') \
          RETURNING id, config_version"
     ));
-    let number = |at: usize| rows[0][at].as_ref().unwrap().parse::<i64>().unwrap();
+    let number =
+        |at: usize| rows[0][at].as_ref().and_then(|n| n.parse::<i64>().ok()).expect("a number");
     (number(0) as i32, number(1))
 }
 
 pub(crate) fn pool(url: &str) -> Arc<SessionPool> {
-    SessionPool::new(PoolSettings::new(url)).unwrap()
+    SessionPool::new(PoolSettings::new(url)).expect("the URL is right")
 }
 
 pub(crate) fn target((consumer_id, config_version): (i32, i64), relation: &str) -> ConsumerTarget {
@@ -101,7 +102,8 @@ pub(crate) fn plain() -> SinkSettings {
 pub(crate) fn settings(options: &[(&str, &str)]) -> SinkSettings {
     let mut props: Props = options.iter().copied().collect();
     props.insert("connection.url", "postgresql://unused");
-    SinkSettings::from_props(&props, Tolerance::All, DatabaseForm::POSTGRES).unwrap()
+    SinkSettings::from_props(&props, Tolerance::All, DatabaseForm::POSTGRES)
+        .expect("the options are right")
 }
 
 pub(crate) fn seat(partition: i32) -> Seat {

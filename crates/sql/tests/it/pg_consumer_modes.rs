@@ -62,7 +62,7 @@ fn owned(value: &serde_json::Value) -> Value {
         serde_json::Value::Null => Value::Null,
         serde_json::Value::Bool(v) => Value::Bool(*v),
         serde_json::Value::Number(n) => {
-            n.as_i64().map_or_else(|| Value::Float(n.as_f64().unwrap()), Value::int)
+            n.as_i64().map_or_else(|| Value::Float(n.as_f64().expect("a number")), Value::int)
         }
         serde_json::Value::String(text) => Value::Text(text.clone()),
         serde_json::Value::Array(items) => Value::List(items.iter().map(owned).collect()),
@@ -104,7 +104,7 @@ fn of_key(value: serde_json::Value) -> (serde_json::Value, serde_json::Value) {
 fn upserts_go_by_the_primary_key_and_tombstones_delete() {
     let mut rig =
         Rig::new("CREATE TABLE r (v text, id int PRIMARY KEY)", ConsumerMode::Upsert, |w| {
-            w.tombstones = Tombstones::Delete
+            w.tombstones = Tombstones::Delete;
         });
     rig.put(&[
         (json!(1), json!({"id": 1, "v": "a"})),
