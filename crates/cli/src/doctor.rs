@@ -140,10 +140,7 @@ fn other_side(client: &Client, name: &str, config: &Value) -> Result<Option<Part
         return Ok(Some(Part { name, checks: vec![refused], outside: false }));
     }
     let found = findings(&answer.json()?);
-    // A check that failed is an error of its key too.
-    let told = |text: &str| found.checks.iter().any(|check| text.contains(&check.what));
-    let wrong = found.errors.iter().filter(|(_, text)| !told(text));
-    let wrong = wrong.map(|(key, text)| check(key, false, text.clone()));
+    let wrong = found.errors.iter().map(|(key, text)| check(key, false, text.clone()));
     let outside = found.failed() > 0;
     let checks: Vec<Check> = wrong.chain(found.checks.iter().cloned()).collect();
     Ok(Some(Part { name: format!("connector {name}"), checks, outside }))

@@ -136,6 +136,11 @@ pub(crate) fn findings(answer: &Value) -> Findings {
     found.hints = list(ours, "hints").iter().map(pair).collect();
     found.notices = list(ours, "notices").iter().map(text).collect();
     found.checks = list(ours, "checks").iter().map(check).collect();
+    // A check that failed is an error of its key too, and is told once.
+    let failed: Vec<&Check> = found.checks.iter().filter(|check| check.has_failed()).collect();
+    let told = |text: &String| failed.iter().any(|check| text.contains(&check.what));
+    found.errors.retain(|(_, text)| !told(text));
+    found.hints.retain(|(_, text)| !failed.iter().any(|check| *text == check.hint));
     found
 }
 

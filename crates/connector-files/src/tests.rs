@@ -117,3 +117,19 @@ fn a_folder_gives_its_files_in_order() {
     assert_eq!(names(true), ["a.yaml", "b.json", "sub/c.properties"]);
     assert!(in_folder(&dir.path().join("none"), false).is_err());
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_has_an_answer(text in "[\\[\\]{}:,\"\\-# \nacekinop=\u{e9}]{0,60}") {
+        let _answer = parse("-", &text);
+    }
+
+    #[test]
+    fn any_object_has_an_answer(
+        keys in proptest::collection::vec("apiVersion|kind|spec|config|name|info|metadata|items", 0..5),
+        values in proptest::collection::vec("1|null|\"x\"|\\{\\}|\\[\\]|\"List\"|\"KafkaConnector\"", 5),
+    ) {
+        let members = keys.iter().zip(&values).map(|(key, value)| format!("\"{key}\":{value}"));
+        let _answer = parse("-", &format!("{{{}}}", members.collect::<Vec<_>>().join(",")));
+    }
+}

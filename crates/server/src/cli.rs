@@ -27,7 +27,7 @@ pub(crate) enum Command {
     /// Print the configuration keys of a connector, a converter or the worker
     Options(options::Args),
     #[command(flatten)]
-    Verb(::cli::Verb),
+    Verb(Box<::cli::Verb>),
 }
 
 #[cfg(test)]

@@ -184,6 +184,7 @@ fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     }
     let text = match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        ureq::Error::Io(error) => error.to_string(),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
             return Failure::wrong_input(format!("{base} is no URL of a worker: {error}"))
                 .hint("a URL looks like http://localhost:8083");

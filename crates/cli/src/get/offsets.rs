@@ -20,6 +20,9 @@ pub(super) fn run(args: &Args, session: &Session) -> Result<(), Failure> {
     for name in &names {
         let answer = ask(client, "GET", name, "/offsets", None)?;
         let offsets = answer.get("offsets").and_then(Value::as_array);
+        if offsets.is_none_or(Vec::is_empty) {
+            out.note(&format!("{name} has no offsets yet"));
+        }
         for entry in offsets.into_iter().flatten() {
             let partition = partition(&entry["partition"]);
             let offset = match entry.pointer("/offset/kafka_offset") {

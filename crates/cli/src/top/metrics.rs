@@ -113,4 +113,11 @@ mod tests {
         let other = tasks[&("x".to_owned(), 10)];
         assert_eq!((other.lag, other.age), (Some(1000.0), None));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_page_has_an_answer(page in "(copycat_task_|[{}\"\\\\=, \n0-9ae.+-]|connector|task){0,40}") {
+            let _answer = tasks(&page);
+        }
+    }
 }

@@ -54,7 +54,10 @@ fn a_worker_of_kafka_connect_has_errors_alone() {
 fn checks_of_the_other_side_count() {
     let check = |name: &str, outcome: &str, hint: Option<&str>| json!({ "name": name, "outcome": outcome, "what": "w", "hint": hint, "key": null });
     let checks = [check("server", "ok", None), check("table", "failed", Some("make it"))];
-    let found = findings(&json!({ "configs": [], "copycat": { "checks": checks } }));
+    let error = json!({ "value": { "name": "url", "errors": ["table: w\n  hint: make it"] } });
+    let hints = [json!({ "name": "url", "message": "make it" })];
+    let ours = json!({ "checks": checks, "hints": hints });
+    let found = findings(&json!({ "configs": [error], "copycat": ours }));
     assert_eq!(found.failed(), 1);
     let wanted = "c: failed 1 check(s)\n  ok server: w\n  failed table: w\n    hint: make it\n";
     assert_eq!(lines(&named(), &found, &out()), wanted);

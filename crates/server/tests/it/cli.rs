@@ -272,8 +272,8 @@ fn connectors_are_paused_stopped_restarted_patched_and_deleted() {
 fn loggers_are_shown_and_set() {
     let (_worker, terminal) = both();
     let all = terminal.run("get loggers").expect(0).out;
-    let name = all.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    let name = name.filter(|name| *name != "root").next().expect("a logger").to_owned();
+    let mut names = all.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let name = names.find(|name| *name != "root").expect("a logger").to_owned();
     let set = terminal.run(&format!("patch logger {name} -l TRACE")).expect(0).out;
     assert!(set.contains(&name), "{set}");
     assert!(terminal.run(&format!("get logger {name}")).expect(0).out.contains("TRACE"));
