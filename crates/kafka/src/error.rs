@@ -81,7 +81,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+    /// An error of the caller's own, found while it uses a client.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Box::new(Parts { kind, message: message.into(), hint: None, code: 0 }))
     }
 

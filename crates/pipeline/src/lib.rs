@@ -7,5 +7,6 @@
 pub mod control;
 pub mod doctor;
 pub mod install;
+pub mod outbox;
 pub mod schema;
 pub mod worker;

@@ -146,10 +146,15 @@ CREATE TABLE pipeline_kafka.outbox (
   key bytea,
   value bytea,
   headers jsonb,
-  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  retry_at timestamptz,
+  error text
 ) WITH (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000,
   autovacuum_vacuum_insert_scale_factor = 0.0, autovacuum_vacuum_insert_threshold = 100000);
 COMMENT ON TABLE pipeline_kafka.outbox IS 'Messages that produce_message and emit_tuple hand over with the transaction. A worker sends them after the commit and deletes them when Kafka has them. Ids commit out of order.';
 COMMENT ON COLUMN pipeline_kafka.outbox.partition IS 'Null: chosen by the hash of the key, as Kafka''s own clients do.';
 COMMENT ON COLUMN pipeline_kafka.outbox.value IS 'Null: a tombstone.';
 COMMENT ON COLUMN pipeline_kafka.outbox.headers IS 'An object of names and texts.';
+COMMENT ON COLUMN pipeline_kafka.outbox.retry_at IS 'Kafka refused the message: when it is tried again. Other messages of its topic wait for it, unless it is infinity: then it stays until someone deletes it or sets retry_at to null.';
+COMMENT ON COLUMN pipeline_kafka.outbox.error IS 'Why Kafka refused it.';
+CREATE INDEX outbox_refused ON pipeline_kafka.outbox (cluster, topic) WHERE retry_at IS NOT NULL;

@@ -127,6 +127,15 @@ COMMENT ON COLUMN pipeline_kafka.workers.role IS 'The role that it logs in as.';
 COMMENT ON COLUMN pipeline_kafka.workers.group_id IS 'Group of the consumers that name none.';
 COMMENT ON COLUMN pipeline_kafka.workers.lanes IS 'Transactions that it may have under way at once.';
 
+CREATE TABLE pipeline_kafka.outbox_senders (
+  cluster text PRIMARY KEY,
+  worker uuid NOT NULL REFERENCES pipeline_kafka.workers ON DELETE CASCADE,
+  taken_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  detail text
+);
+COMMENT ON TABLE pipeline_kafka.outbox_senders IS 'Which worker sends the messages of the outbox to a cluster; another takes over when its heartbeat is old.';
+COMMENT ON COLUMN pipeline_kafka.outbox_senders.detail IS 'What is in the way of the messages.';
+
 CREATE TABLE pipeline_kafka.rates (
   consumer_id integer PRIMARY KEY REFERENCES pipeline_kafka.consumers ON DELETE CASCADE,
   rows_total bigint NOT NULL,
