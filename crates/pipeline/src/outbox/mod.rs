@@ -179,8 +179,8 @@ impl Drain {
         let clients = (self.options.clients)(cluster)?;
         let installation = self.rows.installation().map_err(|error| error.to_string())?;
         let stop = &*self.options.stop;
-        let (sender, sent) = Sender::take_over(&clients, &installation, stop)
-            .map_err(|error| error.to_string())?;
+        let (sender, sent) =
+            Sender::take_over(&clients, &installation, stop).map_err(|error| error.to_string())?;
         for record in &sent {
             self.rows.delete(record).map_err(|error| error.to_string())?;
         }

@@ -6,9 +6,7 @@
 
 use super::Clients;
 use data::TopicPartition;
-use kafka::{
-    Admin, Error, ErrorKind, NewTopic, NoRebalance, PollLimits, Result, SinkConsumer,
-};
+use kafka::{Admin, Error, ErrorKind, NewTopic, NoRebalance, PollLimits, Result, SinkConsumer};
 use std::time::{Duration, Instant};
 
 /// The topic; shared by all databases that send into a cluster.

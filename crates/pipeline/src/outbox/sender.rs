@@ -132,7 +132,10 @@ impl Sender {
         loop {
             match self.producer.send_batch(std::slice::from_ref(record))? {
                 0 if Instant::now() > deadline => {
-                    return Err(Error::new(ErrorKind::TimedOut, "the producer's buffer stays full"));
+                    return Err(Error::new(
+                        ErrorKind::TimedOut,
+                        "the producer's buffer stays full",
+                    ));
                 }
                 0 => outcomes.take(self.producer.poll(POLL), messages),
                 _ => return Ok(()),

@@ -10,6 +10,7 @@ mod outbox;
 mod psql;
 mod refusals;
 mod replays;
+mod outbox;
 mod reports;
 mod rights;
 mod views;
