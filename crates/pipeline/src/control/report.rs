@@ -98,7 +98,20 @@ const STARTS: &str = "SELECT pipeline_kafka._store_starts($1::int4, $2::int8, $3
     ARRAY(SELECT (e->>0)::int4 FROM jsonb_array_elements($4::jsonb) AS e), \
     ARRAY(SELECT (e->>1)::int8 FROM jsonb_array_elements($4::jsonb) AS e))";
 
+/// Clusters that have messages to send.
+const OUTBOXES: &str = "SELECT c.name FROM pipeline_kafka.clusters c WHERE EXISTS (\
+    SELECT FROM pipeline_kafka.outbox o WHERE o.cluster = c.name \
+      AND coalesce(o.retry_at <= clock_timestamp(), true))";
+
 impl Control {
+    /// The clusters for which messages wait in the outbox.
+    pub fn outboxes(&mut self) -> Result<Vec<String>, Error> {
+        self.with(|connection, wait| {
+            let rows = connection.query_text(OUTBOXES, wait)?;
+            Ok((0..rows.len()).filter_map(|row| rows.text(row, 0).map(str::to_owned)).collect())
+        })
+    }
+
     /// Takes a worker's number. It stays the same for as long as the process lives.
     pub fn register(
         &mut self,

@@ -16,15 +16,17 @@ mod sender;
 
 use crate::control::Cluster;
 use rows::{Rows, Verdict};
-use sender::{Sender, Sent};
-use std::collections::HashMap;
+use sender::{Message, Sender, Sent};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as Channel, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A connection that nobody needs is closed after this time.
 const IDLE: Duration = Duration::from_secs(30);
+/// Calls that wait for the thread.
+const CALLS_MAX: usize = 16;
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
@@ -52,7 +54,7 @@ pub struct Options {
 
 /// The thread that empties the outbox.
 pub struct Outbox {
-    wake: Option<Channel<Vec<Cluster>>>,
+    wake: Option<SyncSender<Vec<Cluster>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -62,7 +64,7 @@ impl Outbox {
     /// A URL that cannot be used, or no thread to be had.
     pub fn start(options: Options) -> Result<Outbox, crate::control::Error> {
         let rows = Rows::new(&options.database_url, &options.worker, options.stop.clone())?;
-        let (wake, woken) = channel();
+        let (wake, woken) = sync_channel(CALLS_MAX);
         let drain = Drain { options, rows, senders: HashMap::new(), backoff: BACKOFF_FIRST };
         let thread = std::thread::Builder::new().name("outbox".to_owned());
         let thread = thread.spawn(move || drain.run(&woken)).map_err(|error| {
@@ -75,8 +77,8 @@ impl Outbox {
     /// Tells that these clusters have messages waiting.
     pub fn wake(&self, clusters: Vec<Cluster>) {
         if let Some(wake) = &self.wake {
-            // A thread that has ended is noticed by nobody but its own panic message.
-            let _gone = wake.send(clusters);
+            // When it is full, the thread is awake; what it does not hear now it hears again soon.
+            let _full = wake.try_send(clusters);
         }
     }
 }
@@ -162,17 +164,38 @@ impl Drain {
                 // What the predecessor has sent is gone from the rows now.
                 continue;
             }
-            let Some((_, sender)) = self.senders.get_mut(name) else { continue };
-            match sender.send(&due, &*self.options.stop).map_err(|error| error.to_string())? {
-                Sent::All(record) => {
-                    self.rows.delete(&record).map_err(|error| error.to_string())?;
-                    self.rows.set_detail(name, None);
-                    tracing::debug!(cluster = name, messages = due.len(), "sent from the outbox");
+            if !self.send(name, &due)? && due.len() > 1 {
+                // A broker refuses a batch as a whole: who is to blame is found one by one.
+                let mut put_off = BTreeSet::new();
+                for message in &due {
+                    let waits = put_off.contains(message.topic.as_str());
+                    if !waits && !self.send(name, std::slice::from_ref(message))? {
+                        put_off.insert(message.topic.as_str());
+                    }
                 }
-                Sent::Refused(verdicts) => self.put_off(name, &verdicts)?,
             }
         }
         Ok(())
+    }
+
+    /// Sends messages in one transaction; false: it was refused. A message that is refused alone is
+    /// put off.
+    fn send(&mut self, cluster: &str, messages: &[Message]) -> Result<bool, String> {
+        let Some((_, sender)) = self.senders.get_mut(cluster) else { return Ok(false) };
+        match sender.send(messages, &*self.options.stop).map_err(|error| error.to_string())? {
+            Sent::All(record) => {
+                self.rows.delete(&record).map_err(|error| error.to_string())?;
+                self.rows.set_detail(cluster, None);
+                tracing::debug!(cluster, messages = messages.len(), "sent from the outbox");
+                Ok(true)
+            }
+            Sent::Refused(verdicts) => {
+                if messages.len() == 1 {
+                    self.put_off(cluster, &verdicts)?;
+                }
+                Ok(false)
+            }
+        }
     }
 
     fn take_over(&mut self, cluster: &Cluster) -> Result<Sender, String> {
@@ -188,14 +211,8 @@ impl Drain {
     }
 
     fn put_off(&mut self, cluster: &str, verdicts: &[Verdict]) -> Result<(), String> {
-        for verdict in verdicts.iter().take(1) {
-            tracing::warn!(
-                cluster,
-                topic = verdict.topic,
-                messages = verdicts.len(),
-                "messages of the outbox are refused: {}",
-                verdict.reason
-            );
+        for Verdict { id, topic, reason, .. } in verdicts {
+            tracing::warn!(cluster, topic, id, "a message of the outbox is refused: {reason}");
         }
         self.rows.put_off(verdicts).map_err(|error| error.to_string())
     }

@@ -43,7 +43,10 @@ impl Progress {
         create(&clients.admin)?;
         let mut progress =
             Progress { prefix: format!("{transactional_id}/"), ..Progress::default() };
-        let mut consumer = SinkConsumer::new(&clients.consumer, Box::new(NoRebalance))?;
+        let mut settings = clients.consumer.clone();
+        // The client asks for a name; nobody joins that group.
+        settings.insert("group.id".to_owned(), transactional_id.to_owned());
+        let mut consumer = SinkConsumer::new(&settings, Box::new(NoRebalance))?;
         let tp = TopicPartition::new(TOPIC, 0);
         let marks = consumer.handle().watermarks(&tp, ASK_TIMEOUT)?;
         if marks.high <= marks.low {

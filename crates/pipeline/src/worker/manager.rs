@@ -6,11 +6,12 @@
 use super::group::Group;
 use super::lanes::Workshop;
 use super::observer::Observer;
-use super::properties::Clients;
+use super::properties::{Clients, outbox_clients};
 use super::questions::Questions;
 use super::standing::{Standing, standing};
 use super::{Farewell, Options, Stop};
 use crate::control::{Consumer, Control, Definitions, Error, ErrorKind};
+use crate::outbox::{self, Outbox};
 use runtime::Budget;
 use sql::postgres::{PoolSettings, SessionPool};
 use std::collections::BTreeMap;
@@ -55,6 +56,8 @@ pub(super) struct Manager<'a> {
     told: BTreeMap<i32, (i64, Option<Standing>)>,
     heartbeat_due: Instant,
     away: bool,
+    /// `None` when leaving.
+    outbox: Option<Outbox>,
 }
 
 impl<'a> Manager<'a> {
@@ -63,6 +66,7 @@ impl<'a> Manager<'a> {
         control: Control,
         worker: &str,
         sessions: usize,
+        stop: &Stop,
     ) -> Result<Manager<'a>, Error> {
         let mut pool = PoolSettings::new(&options.database_url);
         pool.sessions_max = sessions;
@@ -78,6 +82,13 @@ impl<'a> Manager<'a> {
         };
         let pool = SessionPool::new(pool).map_err(wrong)?;
         let questions = Arc::new(Questions::new(&options.database_url)?);
+        let stopped = stop.clone();
+        let outbox = Outbox::start(outbox::Options {
+            database_url: options.database_url.clone(),
+            worker: worker.to_owned(),
+            clients: Box::new(outbox_clients),
+            stop: Arc::new(move || stopped.is_stopped()),
+        })?;
         Ok(Manager {
             options,
             control,
@@ -92,6 +103,7 @@ impl<'a> Manager<'a> {
             told: BTreeMap::new(),
             heartbeat_due: Instant::now(),
             away: false,
+            outbox: Some(outbox),
         })
     }
 
@@ -132,6 +144,9 @@ impl<'a> Manager<'a> {
         self.look_round();
         // Before anything is told: the row of this worker may be gone, after a fail-over for instance.
         self.heartbeat()?;
+        if change.outbox {
+            self.empty_outbox()?;
+        }
         self.tell_states()?;
         self.tell_partitions()
     }
@@ -144,6 +159,17 @@ impl<'a> Manager<'a> {
             self.heartbeat_due = now + HEARTBEAT;
             self.workshop.pool.close_idle();
             self.workshop.questions.close_idle();
+        }
+        Ok(())
+    }
+
+    /// Wakes the outbox where a cluster has messages waiting.
+    fn empty_outbox(&mut self) -> Result<(), Error> {
+        let waiting = self.control.outboxes()?;
+        let mut clusters = self.definitions.clusters.clone();
+        clusters.retain(|cluster| waiting.contains(&cluster.name));
+        if let Some(outbox) = self.outbox.as_ref().filter(|_| !clusters.is_empty()) {
+            outbox.wake(clusters);
         }
         Ok(())
     }
@@ -246,6 +272,8 @@ impl<'a> Manager<'a> {
         for group in groups {
             group.join(deadline);
         }
+        // Its lease goes with the row of this worker.
+        self.outbox = None;
         farewell.begin();
         if let Err(error) = self.control.leave() {
             tracing::debug!("the row of this worker stays: {error}");

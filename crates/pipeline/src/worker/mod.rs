@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections beside those that write rows: one for the definitions, one for questions.
-const CONNECTIONS_BESIDE: usize = 2;
+/// Connections beside those that write rows: for the definitions, for questions, for the outbox.
+const CONNECTIONS_BESIDE: usize = 3;
 const RETRY_MAX: Duration = Duration::from_secs(5);
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 
@@ -47,7 +47,7 @@ pub struct Options {
     pub group: String,
     /// A name that stays the same when the worker is started again: its place in the groups is kept.
     pub worker_name: Option<String>,
-    /// Connections to the database at most, at least 3.
+    /// Connections to the database at most, at least 4.
     pub connections_max: usize,
     /// Bytes of records that wait in memory, over all consumers.
     pub queue_bytes_max: usize,
@@ -114,7 +114,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), Error> {
     };
     let mut wait = RETRY_FIRST;
     while !stop.is_stopped() {
-        let error = match start(options, &control_options) {
+        let error = match start(options, &control_options, stop) {
             Ok(manager) => {
                 manager.run(stop, &farewell);
                 return Ok(());
@@ -134,14 +134,18 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), Error> {
     Ok(())
 }
 
-fn start<'a>(options: &'a Options, control: &ControlOptions) -> Result<Manager<'a>, Error> {
+fn start<'a>(
+    options: &'a Options,
+    control: &ControlOptions,
+    stop: &Stop,
+) -> Result<Manager<'a>, Error> {
     let mut control = Control::connect(control.clone())?;
     let sessions = options.connections_max.saturating_sub(CONNECTIONS_BESIDE).max(1);
     let host = host();
     let lanes = u32::try_from(sessions).unwrap_or(u32::MAX);
     let me = control.register(&host, &options.version, &options.group, lanes)?;
     tracing::info!(worker = %me.id, group = %options.group, "worker registered");
-    Manager::new(options, control, &me.id, sessions)
+    Manager::new(options, control, &me.id, sessions, stop)
 }
 
 /// The name of this machine.

@@ -28,6 +28,8 @@ pub(super) struct Clients {
     /// Without a group.
     pub(super) consumer: ClientSettings,
     pub(super) admin: ClientSettings,
+    /// For the messages of the outbox.
+    pub(super) producer: ClientSettings,
 }
 
 /// # Errors
@@ -43,12 +45,29 @@ pub(super) fn clients(cluster: &Cluster) -> Result<Clients, String> {
     for (key, value) in DEFAULTS {
         settings.entry((*key).to_owned()).or_insert_with(|| (*value).to_owned());
     }
-    let known = kafka::settings::is_known_key;
-    let mut of_admin = Props::new();
-    for (key, value) in props.iter().filter(|(key, _)| known(ClientKind::Admin, key)) {
-        of_admin.insert(key, value);
+    Ok(Clients {
+        consumer: settings,
+        admin: client(ClientKind::Admin, &known_to(ClientKind::Admin, &props))?,
+        producer: client(ClientKind::Producer, &known_to(ClientKind::Producer, &props))?,
+    })
+}
+
+/// The clients that the outbox of a cluster needs.
+///
+/// # Errors
+/// As [`clients`].
+pub(super) fn outbox_clients(cluster: &Cluster) -> Result<crate::outbox::Clients, String> {
+    let Clients { consumer, admin, producer } = clients(cluster)?;
+    Ok(crate::outbox::Clients { producer, consumer, admin })
+}
+
+/// The cluster's properties that a kind of client knows; those of others are no mistake.
+fn known_to(kind: ClientKind, props: &Props) -> Props {
+    let mut known = Props::new();
+    for (key, value) in props.iter().filter(|(key, _)| kafka::settings::is_known_key(kind, key)) {
+        known.insert(key, value);
     }
-    Ok(Clients { consumer: settings, admin: client(ClientKind::Admin, &of_admin)? })
+    known
 }
 
 /// The settings of a client that asks the cluster questions.

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     worker_name: Option<String>,
     /// Connections to the database at most
     #[arg(long, value_name = "N", default_value_t = 8)]
-    #[arg(value_parser = clap::value_parser!(u16).range(3..=1000))]
+    #[arg(value_parser = clap::value_parser!(u16).range(4..=1000))]
     connections_max: u16,
     /// Bytes of records that wait in memory at most, over all consumers
     #[arg(long, value_name = "BYTES", default_value_t = 32 << 20)]
