@@ -208,3 +208,4 @@ fn one_worker_sends_and_another_takes_over() {
     second.until(&database, "the other one sends", || left(&database) == 0);
     second.stop();
     assert_eq!(values(&broker::read(&broker::bootstrap(), &topic)), wanted);
+}
