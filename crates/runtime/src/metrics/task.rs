@@ -364,3 +364,52 @@ impl TaskMetrics {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Format, Page, Startups};
+
+    #[test]
+    fn a_start_is_told_once_as_what_the_task_was_first() {
+        let startups = Startups::default();
+        let task = || {
+            let starts = Some(startups.tasks.clone());
+            let task = TaskMetrics::new(Windows::default(), starts, Arc::default());
+            task.starting();
+            task
+        };
+        let [good, bad, waiting] = [(); 3].map(|()| task());
+        good.status(State::Running, false);
+        good.status(State::Failed, false);
+        bad.status(State::Failed, false);
+        bad.status(State::Running, false);
+        waiting.status(State::Unassigned, true);
+        let mut page = Page::new(Format::Text);
+        startups.write(&mut page);
+        let text = page.finish();
+        for (name, value) in [
+            ("attempts_total", "3"),
+            ("success_total", "1"),
+            ("failure_total", "1"),
+            ("failure_percentage", "0.5"),
+        ] {
+            let line = format!("kafka_connect_worker_task_startup_{name} {value}\n");
+            assert!(text.contains(&line), "{line}{text}");
+        }
+        assert!(waiting.is_retrying() && !good.is_retrying());
+        assert!(good.last_error.load(Relaxed) > 0 && waiting.last_error.load(Relaxed) == 0);
+    }
+
+    #[test]
+    fn time_in_running_is_a_share_of_the_tasks_time() {
+        let task = TaskMetrics::default();
+        assert_eq!(task.ratios().0, 0.0);
+        task.status(State::Running, false);
+        let (running, rest) = task.ratios();
+        assert!((0.0..=1.0).contains(&running) && rest == 0.0);
+        task.status(State::Unassigned, false);
+        let (running, rest) = task.ratios();
+        assert!(running + rest <= 1.0 && task.state() == State::Unassigned);
+    }
+}
