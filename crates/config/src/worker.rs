@@ -149,18 +149,16 @@ pub struct WorkerConfig {
     #[config(key = "task.shutdown.graceful.timeout.ms", default = 5000)]
     pub task_shutdown_graceful_timeout_ms: u64,
 
-    /// Whether source connectors may create topics. Accepted for compatibility, without effect:
-    /// there are no sources in this version.
+    /// Whether `topic.creation.*` of source connectors counts: topics that are missing are then made as
+    /// it says.
     #[config(key = "topic.creation.enable", default = true)]
     pub topic_creation_enable: bool,
 
-    /// Whether the topics that each connector uses are recorded. Accepted for compatibility, without
-    /// effect: REST has no such list in this version.
+    /// Whether REST tells the topics that each connector has read or written since the worker's start.
     #[config(key = "topic.tracking.enable", default = true)]
     pub topic_tracking_enable: bool,
 
-    /// Whether the record of a connector's topics may be reset through REST. Accepted for
-    /// compatibility, without effect.
+    /// Whether the record of a connector's topics may be reset through REST.
     #[config(key = "topic.tracking.allow.reset", default = true)]
     pub topic_tracking_allow_reset: bool,
 

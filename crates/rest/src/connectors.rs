@@ -76,8 +76,12 @@ pub(crate) async fn patch(app: &App, asked: &Asked, name: String) -> Result<Resp
     get(app, &name)
 }
 
-pub(crate) async fn delete(app: &App, name: String) -> Result<Response, RestError> {
-    app.herder.delete(name).await?;
+pub(crate) async fn delete(app: &App, asked: &Asked, name: String) -> Result<Response, RestError> {
+    if asked.flag("offsets", false) {
+        app.herder.delete_with_offsets(name).await?;
+    } else {
+        app.herder.delete(name).await?;
+    }
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -76,7 +76,7 @@ async fn run(
         O::ListConnectors => Ok(connectors::list(app, asked)),
         O::CreateConnector => connectors::create(app, asked).await,
         O::GetConnector => connectors::get(app, &name),
-        O::DeleteConnector => connectors::delete(app, name).await,
+        O::DeleteConnector => connectors::delete(app, asked, name).await,
         O::GetConfig => connectors::config(app, &name),
         O::PutConfig => connectors::put(app, asked, name).await,
         O::PatchConfig => connectors::patch(app, asked, name).await,

@@ -79,7 +79,11 @@ impl ConfigProvider for FileProvider {
         };
         let fault = |why: String| format!("Could not read properties from file {path}: {why}");
         let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
-        let props = properties::parse(&text).map_err(|error| fault(error.to_string()))?;
+        // The line itself may be a secret, and so may a part of it.
+        let props = properties::parse(&text).map_err(|error| {
+            let line = error.line;
+            fault(format!("line {line} sets a key a second time, or has a malformed \\u escape"))
+        })?;
         Ok(keys.iter().filter_map(|key| Some((key.clone(), props.get(key)?.to_owned()))).collect())
     }
 }
@@ -193,6 +197,18 @@ mod tests {
             error.starts_with("Could not read properties from file /nowhere/x.properties: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_malformed_file_of_secrets_is_told_by_its_line_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.properties").display().to_string();
+        let file = FileProvider::new(&Props::new()).unwrap();
+        for text in ["a=1\nb=x\\uhush", "a=1\nhush=1\nhush=2"] {
+            std::fs::write(&path, text).unwrap();
+            let error = file.get(&path, &BTreeSet::new()).unwrap_err();
+            assert!(error.contains(": line ") && !error.contains("hush"), "{error}");
+        }
     }
 
     #[test]

@@ -45,6 +45,58 @@ pub struct Resolved {
     secrets: BTreeMap<String, String>,
 }
 
+/// Shorter secrets are hidden only where they can be nothing else: they are words of other texts too.
+const HIDDEN_BYTES_MIN: usize = 6;
+
+impl Resolved {
+    /// A text for people, with the references in place of their secrets.
+    pub fn hide(&self, text: &str) -> String {
+        self.hide_those(text, |secret| secret.len() >= HIDDEN_BYTES_MIN)
+    }
+
+    /// The same for a text about one key, whose value is known to be a secret whatever its length.
+    pub fn hide_of_key(&self, raw: &Props, key: &str, text: &str) -> String {
+        let Some(written) = raw.get(key).filter(|written| has_reference(written)) else {
+            return self.hide(text);
+        };
+        self.hide_those(text, |secret| {
+            let of_key = |(reference, own): (&String, &String)| {
+                own == secret && written.contains(reference.as_str())
+            };
+            !secret.is_empty()
+                && (secret.len() >= HIDDEN_BYTES_MIN || self.secrets.iter().any(of_key))
+        })
+    }
+
+    /// Errors of a configuration, each without secrets.
+    #[must_use]
+    pub fn hide_errors(&self, raw: &Props, errors: ConfigErrors) -> ConfigErrors {
+        let each = errors.errors.into_iter().map(|mut error| {
+            error.message = self.hide_of_key(raw, &error.key, &error.message);
+            error
+        });
+        ConfigErrors { errors: each.collect() }
+    }
+
+    fn hide_those(&self, text: &str, hidden: impl Fn(&str) -> bool) -> String {
+        let mut secrets: Vec<_> = self.secrets.iter().filter(|(_, s)| hidden(s.as_str())).collect();
+        // One may be a part of another.
+        secrets.sort_by_key(|(_, secret)| std::cmp::Reverse(secret.len()));
+        let mut text = text.to_owned();
+        for (reference, secret) in secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), reference);
+            }
+            // Values are often told without the blanks around them.
+            let trimmed = secret.trim();
+            if trimmed.len() < secret.len() && hidden(trimmed) && text.contains(trimmed) {
+                text = text.replace(trimmed, reference);
+            }
+        }
+        text
+    }
+}
+
 /// A reference that stays as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {

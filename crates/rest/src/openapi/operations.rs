@@ -167,13 +167,16 @@ fn connectors(operation: Operation) -> Description {
         Operation::GetConnector => {
             plain("getConnector", "connectors", "A connector", const { &[INFO] }, NOT_FOUND)
         }
-        Operation::DeleteConnector => plain(
-            "deleteConnector",
-            "connectors",
-            "Delete a connector; its offsets are kept",
-            const { &[done(204, "It is gone")] },
-            NOT_FOUND,
-        ),
+        Operation::DeleteConnector => Description {
+            query: const { &[query("offsets", "true, in any case: its offsets are reset as well")] },
+            ..plain(
+                "deleteConnector",
+                "connectors",
+                "Delete a connector; its offsets are kept unless asked otherwise",
+                const { &[done(204, "It is gone")] },
+                const { &[Code::ConnectorNotFound, Code::OffsetsInvalid, Code::OutsideFailed] },
+            )
+        },
         Operation::GetConfig => plain(
             "getConnectorConfig",
             "connectors",

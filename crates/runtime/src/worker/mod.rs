@@ -125,7 +125,7 @@ impl Worker {
         self.startups.connectors.attempt();
         let configs = self.make_task_configs(raw);
         self.startups.connectors.done(configs.is_ok());
-        configs
+        configs.map_err(|error| self.discreet(raw, error))
     }
 
     fn make_task_configs(&self, raw: &Props) -> Result<Vec<Props>, Error> {
@@ -186,6 +186,14 @@ impl Worker {
                 return Some(id);
             }
         }
+    }
+
+    /// An error for people: references are in place of secrets.
+    fn discreet(&self, raw: &Props, mut error: Error) -> Error {
+        let Ok(resolved) = self.providers.resolve(raw) else { return error };
+        error.message = resolved.hide(&error.message);
+        error.hint = error.hint.map(|hint| resolved.hide(&hint));
+        error
     }
 
     fn resolve(&self, raw: &Props) -> Result<Resolved, Error> {

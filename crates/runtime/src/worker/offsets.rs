@@ -38,6 +38,10 @@ impl Worker {
     /// # Errors
     /// Retriable where the store, Kafka or the destination does not answer.
     pub fn offsets(&self, name: &str, raw: &Props) -> Result<Vec<(SourceMap, SourceMap)>> {
+        self.look_up_offsets(name, raw).map_err(|error| self.discreet(raw, error))
+    }
+
+    fn look_up_offsets(&self, name: &str, raw: &Props) -> Result<Vec<(SourceMap, SourceMap)>> {
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
             Connector::Source(source) => {
@@ -57,6 +61,10 @@ impl Worker {
     /// # Errors
     /// Offsets that cannot be; retriable where something outside does not answer.
     pub fn alter_offsets(&self, name: &str, raw: &Props, change: &OffsetsChange) -> Result<String> {
+        self.change_offsets(name, raw, change).map_err(|error| self.discreet(raw, error))
+    }
+
+    fn change_offsets(&self, name: &str, raw: &Props, change: &OffsetsChange) -> Result<String> {
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
             Connector::Source(source) => {
@@ -80,7 +88,7 @@ impl Worker {
         change: &OffsetsChange,
     ) -> Result<()> {
         if self.gives_once(props, source) {
-            let tasks = self.task_configs(raw)?.len() as u32;
+            let tasks = self.make_task_configs(raw)?.len() as u32;
             let producer = self.fence(name, props, tasks)?;
             let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
             let (topic, store) = self.offset_topics(name, 0, props, &config)?;

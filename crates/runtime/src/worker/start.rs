@@ -43,7 +43,10 @@ impl Worker {
         status.metrics().starting();
         match self.try_start(name, task, raw, &status) {
             Ok(handle) => handle,
-            Err(error) => TaskHandle::Sink(SinkTaskHandle::failed(&error, status)),
+            Err(error) => {
+                let error = self.discreet(raw, error);
+                TaskHandle::Sink(SinkTaskHandle::failed(&error, status))
+            }
         }
     }
 

@@ -22,9 +22,16 @@ impl Worker {
     /// # Errors
     /// Everything that is wrong, each with the user's own key.
     pub fn validate(&self, raw: &Props) -> Result<Validated, ConfigErrors> {
-        let mut found = self.findings(raw)?;
-        found.errors.append(&mut found.refused);
-        found.finish()
+        let resolved = self.providers.resolve(raw)?;
+        let validated = self.findings(raw).and_then(|mut found| {
+            found.errors.append(&mut found.refused);
+            found.finish()
+        });
+        let mut validated = validated.map_err(|errors| resolved.hide_errors(raw, errors))?;
+        for notice in &mut validated.notices {
+            *notice = resolved.hide(notice);
+        }
+        Ok(validated)
     }
 
     /// Everything there is to say.

@@ -36,8 +36,9 @@ impl WorkerFile {
         let wrong = |errors: &ConfigErrors| Failure::wrong_input(format!("{source}: {errors}"));
         let resolved = config::providers::from_worker(&props);
         let resolved = resolved.and_then(|providers| providers.resolve(&props));
-        let resolved = resolved.map_err(|errors| wrong(&errors))?.props;
-        let config = StandaloneConfig::parse(&resolved).map_err(|errors| wrong(&errors))?;
+        let resolved = resolved.map_err(|errors| wrong(&errors))?;
+        let config = StandaloneConfig::parse(&resolved.props)
+            .map_err(|errors| wrong(&resolved.hide_errors(&props, errors)))?;
         let rest = &config.worker.rest;
         let interface = Interface::read(rest, &props).map_err(|errors| wrong(&errors))?;
         let address = interface.advertised(rest).unwrap_or_else(host_name);

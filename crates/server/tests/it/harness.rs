@@ -301,3 +301,18 @@ pub(crate) fn wait_running(worker: &Worker, name: &str) {
         (task["copycat"]["state"] == json!("RUNNING")).then_some(())
     });
 }
+
+/// Waits until the first task has something to say: it failed, retries, or has read records.
+#[track_caller]
+pub(crate) fn eventually_ended(worker: &Worker, name: &str) {
+    eventually(PATIENCE, "the task has something to say", || {
+        let status = status(worker, name);
+        let task = &status["tasks"][0];
+        let read = task["copycat"]["records_read"].as_u64().unwrap_or_default() > 0;
+        let told = status["connector"]["state"] == "FAILED"
+            || task["state"] == "FAILED"
+            || task["copycat"]["state"] == "RETRYING"
+            || read;
+        told.then_some(())
+    });
+}

@@ -25,6 +25,7 @@ mod refusals;
 mod reports;
 mod rest;
 mod routes;
+mod secrets;
 mod security;
 mod source_offsets;
 mod sources;

@@ -278,6 +278,12 @@ fn only_what_changed_starts_again() {
     ask(&worker, "PATCH", "/connectors/one/config", Some(r#"{"batch.size":"3"}"#), 200);
     eventually(PATIENCE, "it started again", || (read("one") == Some(0)).then_some(()));
     assert_eq!(read("two"), Some(3));
+    ask(&worker, "DELETE", "/connectors/one", None, 204);
+    create(&worker, "one", "STOPPED", &[("file", &lines), converter]);
+    assert!(stored("one"), "B022: offsets are kept");
+    ask(&worker, "DELETE", "/connectors/one?offsets=true", None, 204);
+    create(&worker, "one", "STOPPED", &[("file", &lines), converter]);
+    assert!(!stored("one"), "B022: offsets went with the connector");
     let resumed = "resuming from stored offsets: {\"filename\"";
     eventually(PATIENCE, "B022", || worker.logs().contains(resumed).then_some(()));
 }

@@ -13,8 +13,11 @@ pub(super) use enrich::{is_header_only, matches, no_such_version};
 use super::{Direction, Worker};
 use api::{Check, Connector, ConnectorPlugin};
 use config::connector::{ConnectorConfig, SinkConnectorConfig, sink_rules};
+use config::providers::{Resolved, has_reference};
 use config::source::SourceConnectorConfig;
-use config::{Config, ConfigDef, ConfigError, ConfigKey, ConfigValue, Given, Props, Type, Value};
+use config::{
+    Config, ConfigDef, ConfigError, ConfigKey, ConfigValue, Given, HIDDEN, Props, Type, Value,
+};
 
 const CLASS: &str = "connector.class";
 const VERSION: &str = "connector.plugin.version";
@@ -84,6 +87,32 @@ impl ConfigInfos {
         }
     }
 
+    /// Secrets stay with those who keep them: what was written as a reference is told as one.
+    pub(super) fn hide_secrets(&mut self, raw: &Props, secrets: &Resolved) {
+        for info in self.configs.iter_mut().chain(&mut self.own) {
+            let value = &mut info.value;
+            let written = raw.get(&value.name).filter(|written| has_reference(written));
+            if let Some(written) = written.filter(|_| value.value.is_some()) {
+                let hidden = info.key.as_ref().is_some_and(|key| key.kind == Type::Password);
+                value.value = Some(if hidden { HIDDEN } else { written }.to_owned());
+            }
+            for error in &mut value.errors {
+                *error = secrets.hide_of_key(raw, &value.name, error);
+            }
+        }
+        for error in self.refused.iter_mut().chain(&mut self.hints) {
+            error.message = secrets.hide_of_key(raw, &error.key, &error.message);
+        }
+        for notice in &mut self.notices {
+            *notice = secrets.hide(notice);
+        }
+        for check in &mut self.checks {
+            check.what = secrets.hide(&check.what);
+            check.name = secrets.hide(&check.name);
+            check.hint = check.hint.take().map(|hint| secrets.hide(&hint));
+        }
+    }
+
     fn entry(&mut self, key: &str) -> Option<&mut ConfigInfo> {
         self.configs.iter_mut().find(|info| info.value.name == key)
     }
@@ -108,6 +137,7 @@ impl Worker {
     /// Nothing can be said: the class is missing or unknown, a secret cannot be looked up.
     pub fn describe_config(&self, given: &Given) -> Result<ConfigInfos, String> {
         let resolved = self.providers.resolve(&given.props).map_err(|errors| errors.to_string())?;
+        let secrets = resolved.clone();
         let resolved = Given { props: resolved.props, nulls: given.nulls.clone() };
         let Some(class) = resolved.props.get(CLASS) else {
             return Err("Connector config contains no connector type".to_owned());
@@ -131,6 +161,7 @@ impl Worker {
         }
         self.add_findings(&given.props, plugin.class, &mut infos);
         infos.groups = groups(&infos);
+        infos.hide_secrets(&given.props, &secrets);
         Ok(infos)
     }
 

@@ -42,6 +42,9 @@ impl Worker {
             Err(error) => vec![Check::of_error("connections", &error)],
         };
         infos.take_failures(&given.props);
+        if let Ok(resolved) = self.resolve(&given.props) {
+            infos.hide_secrets(&given.props, &resolved);
+        }
         Ok(infos)
     }
 
