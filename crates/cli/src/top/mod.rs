@@ -85,8 +85,10 @@ fn show(frame: &Frame, out: &Out, live: bool, again: bool) -> Result<(), Failure
         let text = format!("\x1b[H\x1b[J{}", frame.text(out.color));
         return out.data(&text);
     }
-    if again && out.format == Format::Table {
-        out.data("\n")?;
+    match out.format {
+        Format::Table if again => out.data("\n")?,
+        Format::Yaml if again => out.data("---\n")?,
+        _ => {}
     }
     let names = frame.rows.iter().map(|row| row.name.clone()).collect();
     let json: Value = frame.json();
