@@ -77,6 +77,7 @@ need_server_tools() { # lists what starting the servers lacks
   find_pg_bin >/dev/null || MISSING+=(postgresql)
   [ -e "$(kafka_libs_dir)/complete" ] || need mvn maven
   need perl perl
+  python3 -c 'import ensurepip, venv' 2>/dev/null || MISSING+=(python3-venv)
   need ps procps
   need flock util-linux
 }
@@ -159,4 +160,26 @@ end_process() { # end_process PID FOLDER SIGNAL: asks, waits 20 s, then kills
     sleep 0.1
   done
   kill -KILL "$1" 2>/dev/null || true
+}
+
+python_venv() { # prints the folder of the virtual environment with scripts/python/requirements.txt
+  local list="$ROOT/scripts/python/requirements.txt" venv mark
+  mark=$(cksum <"$list" | cut -d ' ' -f 1)
+  venv=$(dirname "$(kafka_libs_dir)")/python-$mark
+  if [ ! -e "$venv/complete" ]; then
+    have python3 || die "python3 is missing; install it with its module venv (Debian: python3-venv)"
+    mkdir -p "$(dirname "$venv")"
+    # A virtual environment cannot be moved, so whoever comes second waits.
+    (
+      flock 9
+      [ -e "$venv/complete" ] && exit
+      say "installing clients of the REST interface from PyPI into $venv"
+      rm -rf "$venv"
+      python3 -m venv "$venv" >&2 || die "python3 has no module venv (Debian: python3-venv)"
+      "$venv/bin/pip" install -q --disable-pip-version-check -r "$list" </dev/null >&2 ||
+        die "pip could not install $list"
+      touch "$venv/complete"
+    ) 9>"$venv.lock"
+  fi
+  echo "$venv"
 }

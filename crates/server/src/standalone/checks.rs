@@ -120,31 +120,8 @@ fn names_that_no_topic_can_have_are_refused() {
 
 /// A REST interface over a worker without connectors; ends with the runtime.
 fn rest(runtime: &tokio::runtime::Runtime, more: &[(&str, &str)]) -> (herder::Herder, String) {
-    let worker = worker(more);
-    let admin = worker.config().rest.admin_listeners.is_some();
-    let limits = rest::Limits::of(worker.config());
-    let herder = herder::Herder::start(std::sync::Arc::new(worker)).unwrap();
-    herder.set_ready();
-    let address = runtime.block_on(async {
-        let listener = rest::bind(&"http://127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let offer = if admin { rest::Offer::Main } else { rest::Offer::All };
-        let levels = std::sync::Arc::new(crate::logging::Levels::new("info", Box::new(|_| {})));
-        let server = rest::serve(rest::Setup {
-            sockets: vec![rest::Socket { listener, tls: None, offer }],
-            herder: herder.clone(),
-            facts: rest::Facts {
-                version: "1".to_owned(),
-                commit: "c".to_owned(),
-                worker_id: "w".to_owned(),
-                kafka_cluster_id: tokio::sync::watch::channel(None).1,
-            },
-            loggers: levels,
-            users: None,
-            limits,
-        });
-        server.addresses()[0].to_string()
-    });
-    (herder, address)
+    let (herder, server) = super::access::interface(runtime, worker(more));
+    (herder, server.addresses()[0].to_string())
 }
 
 #[test]

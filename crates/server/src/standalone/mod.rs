@@ -3,6 +3,8 @@
 //! Everything in the files is checked before anything starts. Afterwards trouble outside (Kafka, the
 //! database) is shown in the status and retried; it does not end the worker.
 
+#[cfg(test)]
+mod access;
 mod certificates;
 #[cfg(test)]
 mod chain_checks;

@@ -38,7 +38,11 @@ pub struct FullAnswer {
 }
 
 /// Sends one request with just these headers, `Host` and what the body needs.
-pub(crate) fn send(
+///
+/// # Errors
+///
+/// When the connection fails or the answer is not HTTP.
+pub fn send(
     address: &str,
     method: &str,
     path: &str,

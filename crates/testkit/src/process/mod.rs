@@ -4,6 +4,5 @@
 mod http;
 mod worker;
 
-pub(crate) use http::send;
-pub use http::{Answer, FullAnswer, request};
+pub use http::{Answer, FullAnswer, request, send};
 pub use worker::{Worker, WorkerSetup};

@@ -258,6 +258,9 @@ impl Worker {
 
     fn write_files(&self) {
         let mut worker = self.setup.worker.clone();
+        for (_, value) in &mut worker {
+            *value = value.replace("{address}", &self.address);
+        }
         if !self.setup.has("listeners") {
             worker.push(("listeners".to_owned(), format!("http://{}", self.address)));
         }
