@@ -75,6 +75,7 @@ kafka_libs_dir() {
 need_server_tools() { # lists what starting the servers lacks
   find_java >/dev/null || MISSING+=(default-jre-headless)
   find_pg_bin >/dev/null || MISSING+=(postgresql)
+  have pgbouncer || [ -x /usr/sbin/pgbouncer ] || MISSING+=(pgbouncer)
   [ -e "$(kafka_libs_dir)/complete" ] || need mvn maven
   need perl perl
   python3 -c 'import ensurepip, venv' 2>/dev/null || MISSING+=(python3-venv)

@@ -156,10 +156,14 @@ impl PostgresDatabase {
         }
         let role = self.role.clone();
         let set = role.as_ref().map(|role| &*role.set);
+        let login = self.settings.connect.user_or_default();
         let found = self.ask(|session, _| {
             let mut pipeline = Pipeline::new();
             catalog::ask(&mut pipeline, name, set);
             let reply = session.run(&mut pipeline)?;
+            if let (Some(role), Some(failure)) = (&role, &reply.failure) {
+                return Err(role.blind(failure, name, &login));
+            }
             let mut found = catalog::read(&reply, name, set.is_some())?;
             if let Some(table) = &mut found {
                 catalog::complete(session, table)?;

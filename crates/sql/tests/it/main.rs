@@ -3,7 +3,10 @@
 mod pg;
 mod pg_advice;
 mod pg_consumer;
+mod pg_consumer_faults;
 mod pg_consumer_modes;
+mod pg_consumer_pool;
+mod pg_consumer_role;
 mod pg_faults;
 mod pg_insert;
 mod pg_letters;

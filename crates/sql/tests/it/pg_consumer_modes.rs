@@ -12,6 +12,8 @@ use sql::table::TableName;
 use std::sync::Arc;
 use testkit::postgres;
 
+type Change = fn(&mut ConsumerWrites);
+
 /// A consumer with its sink, opened.
 struct Rig {
     server: postgres::Database,
@@ -177,7 +179,7 @@ fn an_older_version_never_replaces_a_newer_one() {
 fn many_versions_of_many_keys_leave_the_newest() {
     let mut rig =
         Rig::new("CREATE TABLE r (id int PRIMARY KEY, v int)", ConsumerMode::Upsert, |w| {
-            w.version_column = Some("v".to_owned())
+            w.version_column = Some("v".to_owned());
         });
     let mut rng = testkit::Rng::new(testkit::seed());
     let mut newest = std::collections::BTreeMap::new();
@@ -306,7 +308,7 @@ fn a_function_makes_rows_of_records() {
         match mode {
             // Keys that exist are rejects; the first of two is stored.
             ConsumerMode::Append => {
-                assert_eq!((seen.as_str(), rig.reasons().len()), ("1A 2A 3B", 3))
+                assert_eq!((seen.as_str(), rig.reasons().len()), ("1A 2A 3B", 3));
             }
             ConsumerMode::Ignore => assert_eq!(seen, "1A 2A 3B"),
             ConsumerMode::Upsert => assert_eq!(seen, "1A 2L 3C"),
@@ -435,7 +437,7 @@ fn types_without_a_binary_form_are_filled() {
 
 #[test]
 fn definitions_that_contradict_themselves_are_refused() {
-    let broken: [(ConsumerMode, fn(&mut ConsumerWrites)); 4] = [
+    let broken: [(ConsumerMode, Change); 4] = [
         (ConsumerMode::Append, |w| w.tombstones = Tombstones::Delete),
         (ConsumerMode::Append, |w| w.version_column = Some("v".to_owned())),
         (ConsumerMode::Upsert, |w| {
@@ -457,7 +459,7 @@ fn definitions_that_contradict_themselves_are_refused() {
 
 #[test]
 fn what_the_relation_lacks_blocks_the_task_and_says_so() {
-    let cases: [(&str, ConsumerMode, fn(&mut ConsumerWrites), &str, &str); 4] = [
+    let cases: [(&str, ConsumerMode, Change, &str, &str); 4] = [
         ("CREATE TABLE r (id int)", ConsumerMode::Upsert, |_| (), "42P10", "no primary key"),
         (
             "CREATE TABLE r (id int PRIMARY KEY)",

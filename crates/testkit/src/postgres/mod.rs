@@ -1,10 +1,12 @@
 //! PostgreSQL for tests: a database of a test's own on the shared server, a whole server of its
 //! own, and a small blocking client.
 
+mod bouncer;
 mod client;
 mod proxy;
 mod server;
 
+pub use bouncer::Bouncer;
 pub use client::{Client, Failure, Rows};
 pub use proxy::{Fault, Point, Proxy};
 pub use server::{Server, Stop};

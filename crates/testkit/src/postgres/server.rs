@@ -198,7 +198,7 @@ impl Drop for Server {
 }
 
 /// The user and group that run the server where this process is root: PostgreSQL refuses root.
-fn owner() -> Option<(u32, u32)> {
+pub(super) fn owner() -> Option<(u32, u32)> {
     if id(&["-u"])? != 0 {
         return None;
     }

@@ -67,7 +67,8 @@ impl SessionPool {
     /// `Retriable` where the database is not there; `Config` where it is nothing that rows go into, or
     /// the role may not look at it.
     pub fn relation(&self, role: Option<&str>, name: &TableName) -> Result<Option<Arc<Table>>> {
-        let found = self.ask(0, |session| read(session, role, name))?;
+        let login = self.settings().connect.user_or_default();
+        let found = self.ask(0, |session| read(session, role, name, &login))?;
         Ok(found.map(|table| table.table))
     }
 
@@ -83,8 +84,9 @@ impl SessionPool {
         name: &TableName,
         expressions: &[(String, String)],
     ) -> Result<()> {
+        let login = self.settings().connect.user_or_default();
         self.ask(0, |session| {
-            let Some(table) = read(session, role, name)? else {
+            let Some(table) = read(session, role, name, &login)? else {
                 let text = format!("the relation {name} does not exist");
                 return Err(DbError::new(DbErrorKind::Config, text).sqlstate("42P01"));
             };
@@ -124,12 +126,20 @@ impl SessionPool {
     }
 }
 
-fn read(session: &mut Session, role: Option<&str>, name: &TableName) -> DbResult<Option<PgTable>> {
+fn read(
+    session: &mut Session,
+    role: Option<&str>,
+    name: &TableName,
+    login: &str,
+) -> DbResult<Option<PgTable>> {
     let role = role.map(Role::new);
     let set = role.as_ref().map(|role| &*role.set);
     let mut pipeline = Pipeline::new();
     catalog::ask(&mut pipeline, name, set);
     let reply = session.run(&mut pipeline)?;
+    if let (Some(role), Some(failure)) = (&role, &reply.failure) {
+        return Err(role.blind(failure, name, login));
+    }
     catalog::read(&reply, name, set.is_some())
 }
 

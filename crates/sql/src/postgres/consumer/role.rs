@@ -5,7 +5,10 @@
 //! given back, because what they run would else run as ours.
 
 use crate::database::{DbError, DbErrorKind};
+use crate::postgres::errors::server_error;
 use crate::postgres::names;
+use crate::postgres::wire::Failure;
+use crate::table::TableName;
 use std::sync::Arc;
 
 /// A role to write as.
@@ -26,6 +29,30 @@ impl Role {
             set: format!("SELECT set_config('role', {}, true)", names::literal(name)).into(),
             reset: "RESET ROLE".into(),
         }
+    }
+
+    /// The error of asking the catalogue as this role, which is taken on by the first statement.
+    pub(in crate::postgres) fn blind(
+        &self,
+        failure: &Failure,
+        relation: &TableName,
+        login: &str,
+    ) -> DbError {
+        let mut error = server_error(&failure.error);
+        if failure.statement == Some(0) {
+            return self.refused(error, login);
+        }
+        let (Some("42501"), Some(schema)) = (error.sqlstate.as_deref(), &relation.schema) else {
+            return error;
+        };
+        let role = &self.name;
+        error.message =
+            format!("the role {role} needs USAGE on schema {schema}: {}", error.message);
+        error.hint(format!(
+            "GRANT USAGE ON SCHEMA {} TO {}",
+            names::ident(schema),
+            names::ident(role)
+        ))
     }
 
     /// The error of taking it on.
