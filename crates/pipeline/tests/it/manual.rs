@@ -53,6 +53,20 @@ fn every_example_of_the_manual_runs() {
     worker.stop();
 }
 
+#[test]
+fn the_readme_shows_what_works() {
+    let readme = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let section = readme.split("## From psql").nth(1).and_then(|s| s.split("\n## ").next());
+    let database = crate::reports::installed();
+    database.execute("CREATE TABLE orders (id bigint)");
+    for block in blocks(section.unwrap(), "sql") {
+        let (told, rest) = psql(&database.url(), &block);
+        assert!(!rest.contains("ERROR:"), "{rest}");
+        assert!(told.contains("1|orders|orders|waiting\norders|orders|waiting|"), "{told}");
+    }
+}
+
 /// The page tells of every function, view and argument, and of no other.
 #[test]
 fn the_manual_names_what_there_is() {

@@ -18,6 +18,7 @@ mod logs;
 mod metrics;
 mod monitoring;
 mod outages;
+mod pg;
 mod pg_kills;
 mod poison;
 mod positions;
