@@ -49,7 +49,9 @@ impl From<PgError> for Error {
             Class::Connection | Class::ReadOnly | Class::Resource | Class::Concurrency => {
                 ErrorKind::Unreachable
             }
-            Class::Auth | Class::Config | Class::Data => ErrorKind::Refused,
+            Class::Auth | Class::Config => ErrorKind::Refused,
+            // A row that somebody removes at this moment: the next try sees that it is gone.
+            Class::Data => ErrorKind::Unreachable,
             Class::SchemaDrift => ErrorKind::Schema,
             Class::Cancelled => ErrorKind::Cancelled,
             Class::Bug => ErrorKind::Bug,

@@ -5,7 +5,7 @@
 
 use super::connection::Control;
 use super::error::{Error, ErrorKind};
-use sql::postgres::wire::Rows;
+use sql::postgres::wire::{Class, Rows};
 
 /// Who reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +151,11 @@ impl Control {
             [&me.id, &me.host, &pid, &me.version, &me.group_id, &lanes].map(|t| Some(&**t));
         self.with(|connection, wait| {
             connection.execute_params(HEARTBEAT, &params, wait)?;
-            connection.execute(SAMPLE, wait)?;
+            match connection.execute(SAMPLE, wait) {
+                // A consumer that is dropped at this moment; the next sample is without it.
+                Err(error) if error.classify() == Class::Data => {}
+                other => drop(other?),
+            }
             connection.execute(PRUNE, wait)?;
             Ok(())
         })

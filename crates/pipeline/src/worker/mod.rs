@@ -122,7 +122,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), Error> {
             Err(error) => error,
         };
         match error.kind {
-            ErrorKind::Unreachable => {
+            ErrorKind::Unreachable | ErrorKind::Bug => {
                 tracing::warn!("waiting for the database: {error}");
                 stop.wait(wait);
                 wait = RETRY_MAX.min(wait * 2);
