@@ -7,13 +7,12 @@ use super::format;
 use super::questions::Questions;
 use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
-use crate::control::{Consumer, Mode, Target};
-use api::{Error, Tolerance};
-use config::Props;
+use super::writes::sink_settings;
+use crate::control::{Consumer, Target};
+use api::Error;
 use kafka::Admin;
 use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
 use sql::postgres::{ConsumerTarget, SessionPool, consumer_sink};
-use sql::settings::{DatabaseForm, SinkSettings};
 use sql::table::TableName;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -91,11 +90,14 @@ impl Workshop {
             parallelism: place.1 as usize,
             framed: false,
         };
-        let sink = consumer_sink(&self.pool, target, sink_settings(consumer).map_err(report)?);
+        let writes = sink_settings(consumer).map_err(report)?;
+        let sink = consumer_sink(&self.pool, target.clone(), writes);
         let goals = Goals::default();
         let starts = ConsumerStarts {
             beginning: beginning.clone(),
             questions: self.questions.clone(),
+            pool: self.pool.clone(),
+            target,
             admin: admin.clone(),
             goals: goals.clone(),
         };
@@ -156,9 +158,11 @@ fn lanes_of(parallelism: Option<u32>, partitions: usize) -> u32 {
 fn relation_of(consumer: &Consumer) -> Result<TableName, Refusal> {
     match &consumer.target {
         Target::Relation(relation) => Ok(relation.table.clone()),
-        Target::Routed { .. } => {
-            Err("this worker does not know stream-partitioned consumers yet".to_owned())
-        }
+        // The records name theirs; this one is what the consumer is called by.
+        Target::Routed { relations, .. } => match relations.first() {
+            Some(relation) => Ok(relation.table.clone()),
+            None => Err("every relation of the consumer was dropped".to_owned()),
+        },
         Target::Dropped => Err("the relation was dropped; the consumer goes with \
              pipeline_kafka.drop_consumer or gets a relation with a new call of consume_begin"
             .to_owned()),
@@ -176,34 +180,6 @@ fn beginning(consumer: &Consumer, relation: &TableName) -> Beginning {
         started: AtomicBool::new(settings.started),
         gap_earliest: settings.gap_earliest,
     }
-}
-
-/// A consumer's settings in the words of the SQL sink.
-fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> {
-    let settings = &consumer.settings;
-    let mut props = Props::new();
-    // Sessions come from the pool.
-    props.insert("connection.url", "postgres:///");
-    props.insert("batch.size", settings.batchsize.to_string());
-    let mode = match settings.mode {
-        Mode::Append => "insert",
-        Mode::Ignore => "insert_ignore",
-        Mode::Upsert => "upsert",
-    };
-    props.insert("insert.mode", mode);
-    if settings.mode == Mode::Upsert {
-        props.insert("pk.mode", "record_value");
-        let columns = match (&settings.conflict_columns, &consumer.target) {
-            (Some(columns), _) => Some(columns),
-            (None, Target::Relation(relation)) => Some(&relation.primary_key),
-            _ => None,
-        };
-        if let Some(columns) = columns {
-            props.insert("pk.fields", columns.join(","));
-        }
-    }
-    let tolerance = if settings.stop_on_error { Tolerance::None } else { Tolerance::All };
-    SinkSettings::from_props(&props, tolerance, DatabaseForm::POSTGRES)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod reconcile;
 mod router;
 mod standing;
 mod starts;
+mod writes;
 
 use crate::control::{Control, ControlOptions, Error, ErrorKind};
 use manager::Manager;

@@ -1,8 +1,7 @@
-//! What a lane asks the control schema before it claims partitions, and the gaps it notes there.
+//! What a lane asks the control schema before it claims partitions.
 //!
 //! Place in the data path: beside it, at the opening of partitions only. One connection for all lanes
-//! of a worker, opened when needed and closed when nobody has asked for a while. A gap moves the
-//! position and is noted in one statement; nothing else here moves one.
+//! of a worker, opened when needed and closed when nobody has asked for a while.
 
 use crate::control::{Error, ErrorKind};
 use sql::postgres::wire::{ConnectConfig, Connection, Wait};
@@ -22,34 +21,10 @@ const STARTS: &str = "SELECT pipeline_kafka._store_starts($1::int4, $2::int8, $3
     ARRAY(SELECT (e->>0)::int4 FROM jsonb_array_elements($4::jsonb) AS e), \
     ARRAY(SELECT (e->>1)::int8 FROM jsonb_array_elements($4::jsonb) AS e))";
 
-/// The position moves only from where it was seen, and the gap is noted only if it moved.
-const GAP: &str = "WITH moved AS (UPDATE pipeline_kafka.offsets o \
-    SET next_offset = $4::int8, epoch = o.epoch + 1, topic_id = coalesce($6::uuid, o.topic_id), \
-      updated_at = now() \
-    WHERE o.consumer_id = $1::int4 AND o.partition = $2::int4 AND o.next_offset = $3::int8 \
-    RETURNING o.consumer_id), \
-    named AS (UPDATE pipeline_kafka.consumers c SET topic_id = $6::uuid FROM moved \
-      WHERE c.id = moved.consumer_id AND c.topic_id IS DISTINCT FROM $6::uuid \
-      AND $6::uuid IS NOT NULL) \
-    INSERT INTO pipeline_kafka.gaps (consumer_id, partition, from_offset, to_offset, reason) \
-    SELECT moved.consumer_id, $2::int4, $3::int8, $4::int8, $5::text FROM moved";
-
 /// A position as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) next_offset: i64,
-    pub(super) topic_id: Option<String>,
-}
-
-/// Offsets that are passed over without having been read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Gap {
-    pub(super) partition: i32,
-    pub(super) from: i64,
-    pub(super) to: i64,
-    /// As the table of gaps has it.
-    pub(super) reason: &'static str,
-    /// The id of the topic that the new position belongs to.
     pub(super) topic_id: Option<String>,
 }
 
@@ -135,20 +110,5 @@ impl Questions {
         let starts = starts.to_string();
         let params = [Some(&*consumer), Some(&*version), topic_id, Some(&*starts)];
         self.ask(STARTS, &params, |rows| rows.text(0, 0) == Some("t"))
-    }
-
-    /// Moves a position past a gap and notes it.
-    pub(super) fn note_gap(&self, consumer: i32, gap: &Gap) -> Result<(), Error> {
-        let numbers = [i64::from(consumer), i64::from(gap.partition), gap.from, gap.to];
-        let [consumer, partition, from, to] = numbers.map(|n| n.to_string());
-        let params = [
-            Some(&*consumer),
-            Some(&*partition),
-            Some(&*from),
-            Some(&*to),
-            Some(gap.reason),
-            gap.topic_id.as_deref(),
-        ];
-        self.ask(GAP, &params, |_| ())
     }
 }

@@ -6,13 +6,14 @@
 //! begins at its beginning. A position that the log does not reach to any more, or that belongs to a
 //! topic of another id, is a gap: it is noted and passed over, or stops the consumer, as `on_gap` says.
 
-use super::questions::{Gap, Questions, Stored};
+use super::questions::{Questions, Stored};
 use super::router::Goals;
 use crate::control::{self, Start};
 use api::{Error, ResolvedStart, Seat};
 use data::TopicPartition;
 use kafka::{Admin, ClientHandle, ErrorKind as K, Watermarks};
 use runtime::{Starts, kafka_error};
+use sql::postgres::{ConsumerTarget, Gap, GapReason, SessionPool};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub(super) struct Beginning {
 pub(super) struct ConsumerStarts {
     pub(super) beginning: Arc<Beginning>,
     pub(super) questions: Arc<Questions>,
+    pub(super) pool: Arc<SessionPool>,
+    pub(super) target: ConsumerTarget,
     pub(super) admin: Arc<Admin>,
     pub(super) goals: Goals,
 }
@@ -158,14 +161,15 @@ impl ConsumerStarts {
             return Err(self.stopped(tp, stored.next_offset, lack, to));
         }
         let reason = match lack {
-            Lack::Retention => "retention",
-            Lack::Recreated | Lack::Truncated => "recreated",
+            Lack::Retention => GapReason::Retention,
+            Lack::Recreated | Lack::Truncated => GapReason::Recreated,
         };
         let from = stored.next_offset;
-        tracing::warn!(partition = %tp, from, to, "gap ({reason}): never read");
-        let topic_id = topic_id.map(str::to_owned);
+        tracing::warn!(partition = %tp, from, to, "gap ({reason:?}): never read");
+        let topic_id = topic_id.or(stored.topic_id.as_deref()).map(str::to_owned);
         let gap = Gap { partition: tp.partition, from, to, reason, topic_id };
-        self.questions.note_gap(self.beginning.consumer, &gap).map_err(of_database)
+        // False: somebody else has moved the position, which is read again with the claim.
+        self.pool.record_gap(&self.target, &gap).map(drop)
     }
 
     fn stopped(&self, tp: &TopicPartition, from: i64, lack: Lack, to: i64) -> Error {

@@ -195,3 +195,49 @@ fn the_group_hears_of_the_least_position() {
     eventually(PATIENCE, "the mirror", || (mirrored().get(&0) == Some(&9)).then_some(()));
     worker.stop();
 }
+
+/// What the definition says of rows reaches the sink: upserts by key, deletes, routes of an allow-list.
+#[test]
+fn rows_are_upserted_deleted_and_routed_as_the_definition_says() {
+    let bench = Bench::new();
+    let topic = bench.topic(1);
+    bench.database.execute("CREATE TABLE state (id int PRIMARY KEY, v text)");
+    let upsert = [
+        ("start", "'earliest'"),
+        ("mode", "'upsert'"),
+        ("tombstones", "'delete'"),
+        ("key_format", "'json'"),
+    ];
+    bench.consumer(&topic, "state", &upsert);
+    let one = |id: i32, v: &str| {
+        Record::value(format!("{{\"id\":{id},\"v\":\"{v}\"}}")).key(format!("{{\"id\":{id}}}"))
+    };
+    let records =
+        [one(1, "a"), one(2, "b"), one(1, "c"), Record::tombstone("{\"id\":2}"), one(3, "d")];
+    kafka::produce(&bench.bootstrap, &topic, records);
+    let routed = bench.topic(1);
+    for table in ["x", "y"] {
+        bench.table(table);
+    }
+    call(
+        &bench,
+        &format!(
+            "consume_begin_stream_partitioned('{routed}', ARRAY['x', 'y']::regclass[], \
+             start => 'earliest')"
+        ),
+    );
+    let to = |table: &str, n: i64| record(0, n).key(table);
+    kafka::produce(&bench.bootstrap, &routed, [to("x", 1), to("public.y", 2), to("pg_class", 3)]);
+    let worker = bench.worker();
+    eventually(PATIENCE, "the state of the keys", || {
+        let rows = bench.database.query("SELECT id || v FROM state ORDER BY id");
+        (rows == [[Some("1c".to_owned())], [Some("3d".to_owned())]]).then_some(())
+    });
+    bench.wait_for("x", 1);
+    bench.wait_for("y", 1);
+    eventually(PATIENCE, "the dead letter", || {
+        let sql = "SELECT count(*) FROM pipeline_kafka.errors WHERE sqlstate = '42501'";
+        (bench.database.value(sql)? == "1").then_some(())
+    });
+    worker.stop();
+}
