@@ -6,6 +6,7 @@ use super::phase::Phase;
 use super::table::Metric as M;
 use super::task::{About, TaskMetrics};
 use super::window::Summary;
+use crate::status::State;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// How many partitions may have series of their own on one page, and how many had to do without.
@@ -192,6 +193,10 @@ impl TaskMetrics {
             oldest.map_or(0.0, |at| now.saturating_sub(at).max(0) as f64 / 1e3)
         };
         samples.add(M::SinkPartitions, lags.len() as f64);
+        if self.state() != State::Running && lags.is_empty() {
+            // Nobody knows how far it is behind.
+            return;
+        }
         let furthest = lags.iter().map(|lag| lag.lag).max();
         samples.add(M::SinkLagMax, furthest.map_or(f64::NAN, |lag| lag as f64));
         samples.add(M::TaskLag, lags.iter().map(|lag| lag.lag).sum::<u64>() as f64);

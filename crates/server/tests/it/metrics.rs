@@ -176,6 +176,8 @@ fn check_others(all: &Exposition, odd: &str) {
         (1.0, 1.0, 1.0)
     );
     assert_eq!(of(odd, "total"), 0.0);
+    let lag = all.find("copycat_task_lag_records", &[("connector", "wrong")]);
+    assert!(lag.is_empty(), "nobody reads, nobody knows: {lag:?}");
     let status = |connector, status| {
         let labels = [("connector", connector), ("status", status)];
         all.value("kafka_connect_connector_status", &labels)
