@@ -31,11 +31,20 @@ pub(crate) struct DeleteArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Deleted {
-    /// Delete connectors; their offsets stay
+    /// Delete connectors; their offsets stay unless they are to go too
     #[command(visible_alias = "connectors")]
-    Connector(Chosen),
+    Connector(DeletedConnector),
     /// Delete the offsets of stopped connectors, so that they read from the start
     Offsets(Chosen),
+}
+
+#[derive(Debug, clap::Args)]
+struct DeletedConnector {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// Delete their offsets too: each is stopped first
+    #[arg(long)]
+    offsets: bool,
 }
 
 /// What is done to connectors.
@@ -60,7 +69,12 @@ pub(crate) fn run(action: Action, args: &Args) -> Result<(), Failure> {
 pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Failure> {
     let session = args.ask.open()?;
     match &args.what {
-        Deleted::Connector(chosen) => each(chosen, &session, "DELETE", "", "Deleted"),
+        Deleted::Connector(DeletedConnector { chosen, offsets: false }) => {
+            each(chosen, &session, "DELETE", "", "Deleted")
+        }
+        Deleted::Connector(DeletedConnector { chosen, offsets: true }) => {
+            with_offsets(chosen, &session)
+        }
         Deleted::Offsets(chosen) => offsets(chosen, &session),
     }
 }
@@ -89,6 +103,18 @@ pub(crate) fn names_done(session: &Session, names: Vec<String>) -> Result<(), Fa
         return Ok(());
     }
     session.out.show(View { json: json!(names), text: String::new().into(), names })
+}
+
+/// By steps that every worker of Kafka Connect understands.
+fn with_offsets(chosen: &Chosen, session: &Session) -> Result<(), Failure> {
+    let names = chosen.resolve(&session.client)?;
+    for name in &names {
+        ask(&session.client, "PUT", name, "/stop", None)?;
+        ask(&session.client, "DELETE", name, "/offsets", None)?;
+        ask(&session.client, "DELETE", name, "", None)?;
+        session.out.done(&format!("Deleted connector {name} and its offsets"))?;
+    }
+    names_done(session, names)
 }
 
 fn offsets(chosen: &Chosen, session: &Session) -> Result<(), Failure> {

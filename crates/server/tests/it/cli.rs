@@ -264,6 +264,10 @@ fn connectors_are_paused_stopped_restarted_patched_and_deleted() {
     assert_eq!(terminal.run("get offsets c -o json").expect(0).json()["offsets"], json!([]));
 
     assert_eq!(terminal.run("delete connector -e c.*").expect(0).out, "Deleted connector c\n");
+    terminal.run(&format!("apply -f {file} -q")).expect(0);
+    wait_for(&terminal, "get offsets c", "position");
+    let deleted = terminal.run("delete connector c --offsets").expect(0).out;
+    assert_eq!(deleted, "Deleted connector c and its offsets\n");
     let gone = terminal.run("stop connector c").expect(2);
     assert!(gone.err.contains("hint: this worker has no connectors"), "{}", gone.err);
 }

@@ -7,6 +7,7 @@ mod bad_records;
 mod chaos;
 mod checks;
 mod cli;
+mod cli_secured;
 mod clients;
 mod dead_letters;
 mod exposition;
