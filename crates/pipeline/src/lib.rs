@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod doctor;
+pub mod formats;
 pub mod install;
 pub mod outbox;
 pub mod schema;

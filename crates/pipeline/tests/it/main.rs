@@ -4,6 +4,7 @@
 
 mod bench;
 mod consumers;
+mod formats;
 mod installation;
 mod manual;
 mod outbox;

@@ -1,0 +1,74 @@
+//! Bytes that are one value: a message for the only column of a relation, a key that is text.
+
+use super::{Column, Fault, decode, no_encoding, scalar, structure};
+use api::{Converter, EncodeError, Encoded, Side};
+use data::{Batch, Cell, Rows, Schema, Type};
+use std::sync::Arc;
+
+/// Puts a message as it is into the only column of a relation; as text where that is not a bytea.
+pub struct OneColumn {
+    schema: Arc<Schema>,
+    bytea: bool,
+}
+
+impl OneColumn {
+    pub fn new(column: &Column) -> OneColumn {
+        OneColumn { schema: structure(std::slice::from_ref(column)), bytea: column.bytea }
+    }
+}
+
+impl Converter for OneColumn {
+    fn class(&self) -> &'static str {
+        "bytea"
+    }
+
+    fn decode(&mut self, side: Side, batch: &mut Batch) {
+        decode(side, "bytea", batch, 1, |bytes, place, rows| {
+            let cell = if self.bytea {
+                Cell::Bytes(place)
+            } else if std::str::from_utf8(bytes).is_ok() {
+                Cell::Text(place)
+            } else {
+                return Err(Fault::encoding());
+            };
+            let span = rows.alloc_from(&[cell]);
+            rows.push(Some(&self.schema), Cell::Struct(span));
+            Ok(())
+        });
+    }
+
+    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+        no_encoding(rows, out, "bytea")
+    }
+}
+
+/// Text as it is, for keys.
+pub struct WholeText {
+    schema: Arc<Schema>,
+}
+
+impl Default for WholeText {
+    fn default() -> WholeText {
+        WholeText { schema: scalar(Type::String) }
+    }
+}
+
+impl Converter for WholeText {
+    fn class(&self) -> &'static str {
+        "text"
+    }
+
+    fn decode(&mut self, side: Side, batch: &mut Batch) {
+        decode(side, "text", batch, 0, |bytes, place, rows| {
+            if std::str::from_utf8(bytes).is_err() {
+                return Err(Fault::encoding());
+            }
+            rows.push(Some(&self.schema), Cell::Text(place));
+            Ok(())
+        });
+    }
+
+    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+        no_encoding(rows, out, "text")
+    }
+}
