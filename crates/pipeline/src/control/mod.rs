@@ -18,7 +18,7 @@ mod start;
 
 pub use connection::{Change, Control, ControlOptions};
 pub use definitions::{
-    Cluster, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route, Settings,
+    Cluster, Column, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route, Settings,
     Target, Unreadable,
 };
 pub use error::{Error, ErrorKind};

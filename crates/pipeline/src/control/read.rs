@@ -4,7 +4,7 @@
 //! is left out, so that the version stays the same.
 
 use super::definitions::{
-    Cluster, Consumer, Definitions, Mode, Relation, RelationKind, Replay, Route, Settings, Target,
+    Cluster, Column, Consumer, Definitions, Mode, Relation, RelationKind, Replay, Route, Settings, Target,
     Unreadable,
 };
 use super::error::{Error, ErrorKind};
@@ -131,6 +131,7 @@ impl From<RelationRow> for Relation {
             kind: row.kind,
             row_security: row.row_security,
             unlogged: row.unlogged,
+            columns: row.columns,
             primary_key: row.primary_key,
         }
     }

@@ -5,13 +5,16 @@ use super::Fault;
 /// Appends the bytes that a text stands for.
 ///
 /// # Errors
-/// 22P02, as the server says it.
+/// With the server's SQLSTATE.
 pub(super) fn read(text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
-    let outcome = match text.strip_prefix(b"\\x") {
-        Some(digits) => hex(digits, out),
-        None => escaped(text, out),
-    };
-    outcome.ok_or_else(|| Fault::new("22P02", "invalid input syntax for type bytea"))
+    let fault = |sqlstate, what| Fault::new(sqlstate, what);
+    match text.strip_prefix(b"\\x") {
+        Some(digits) => {
+            hex(digits, out).ok_or_else(|| fault("22023", "invalid hexadecimal data for bytea"))
+        }
+        None => escaped(text, out)
+            .ok_or_else(|| fault("22P02", "invalid input syntax for type bytea")),
+    }
 }
 
 fn hex(digits: &[u8], out: &mut Vec<u8>) -> Option<()> {

@@ -20,18 +20,11 @@ pub use csv::Csv;
 pub use text::Text;
 pub use whole::{OneColumn, WholeText};
 
+pub use crate::control::Column;
 use api::Side;
 use data::{Batch, Cell, Reject, Rows, Schema, SchemaBuilder, Stage, Type};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// A column that a format fills by its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    pub name: String,
-    /// Of type bytea: texts are read as its input function reads them.
-    pub bytea: bool,
-}
 
 /// Why a record was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,122 @@
+use super::*;
+use api::Side;
+use config::Props;
+use data::{RawBatchBuilder, TimestampType, TopicPartition, write_json};
+use std::sync::Arc;
+
+fn sources(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(column, source)| ((*column).to_owned(), (*source).to_owned())).collect()
+}
+
+/// The mapped values of records of keys and values, as JSON.
+fn mapped(mapping: &[(&str, &str)], bytea: &[&str], records: &[(&str, &str)]) -> Vec<String> {
+    let mut builder = RawBatchBuilder::new(TopicPartition::new("topic1", 3));
+    for (offset, (key, value)) in records.iter().enumerate() {
+        builder.header("h", Some(b"first"));
+        builder.header("h", Some(b"last"));
+        let value = Some(value.as_bytes()).filter(|value| !value.is_empty());
+        builder.push(offset as i64, 5, TimestampType::CreateTime, Some(key.as_bytes()), value);
+    }
+    let mut batch = Batch::new(Arc::new(builder.finish(9)));
+    let plain: Props = [("schemas.enable", "false")].into_iter().collect();
+    let find = |side| (converters::find("Json").unwrap().make)(&plain, side).unwrap();
+    for side in [Side::Key, Side::Value] {
+        find(side).decode(side, &mut batch);
+    }
+    let columns: Vec<Column> = bytea
+        .iter()
+        .map(|name| Column { name: (*name).to_owned(), bytea: true, identity: false })
+        .collect();
+    let all = Mask::all(batch.len());
+    Mapping::new(&sources(mapping), &columns).unwrap().apply(&mut batch, &all);
+    let shown = |row: usize| {
+        if let Some(reject) = batch.rejects.iter().find(|reject| reject.row as usize == row) {
+            return reject.message.clone();
+        }
+        let mut out = Vec::new();
+        write_json(&batch.values, None, batch.values.root(row), &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    (0..batch.len()).map(shown).collect()
+}
+
+#[test]
+fn every_source_fills_its_column() {
+    let mapping = [
+        ("a", "$.a"),
+        ("deep", "$.o.list[1].x"),
+        ("doc", "$.o"),
+        ("h", "headers.h"),
+        ("k", "key.id"),
+        ("o", "offset"),
+        ("p", "partition"),
+        ("t", "topic"),
+        ("sql", "=a + 1"),
+    ];
+    let value = r#"{"a":1,"o":{"list":[{}, {"x":12345678901234567890.50}]},"z":0}"#;
+    assert_eq!(
+        mapped(&mapping, &[], &[(r#"{"id":"k1"}"#, value)]),
+        [concat!(
+            r#"{"a":1,"deep":12345678901234567890.50,"doc":{"list":[{}, {"x":12345678901234567890.50}]},"#,
+            r#""h":"last","k":"k1","o":0,"p":3,"t":"topic1"}"#
+        )]
+    );
+}
+
+#[test]
+fn what_is_not_there_is_left_out_and_a_null_stays_one() {
+    let mapping = [("a", "$.a"), ("b", "$.o.b"), ("c", "$.o.b.c"), ("l", "$.l[2]"), ("n", "$[0]")];
+    let records = [
+        ("1", "{}"),
+        ("1", r#"{"a":null,"o":{"b":null},"l":[1,2]}"#),
+        ("1", r#"{"o":{"b":"no object"},"l":[1,2,"\u00e9\n"]}"#),
+        ("1", r#"[7]"#),
+        ("1", ""),
+    ];
+    assert_eq!(
+        mapped(&mapping, &[], &records),
+        [
+            "{}",
+            r#"{"a":null,"b":null}"#,
+            "{\"b\":\"no object\",\"l\":\"é\\n\"}",
+            r#"{"n":7}"#,
+            "null"
+        ]
+    );
+}
+
+#[test]
+fn names_with_escapes_and_repeated_ones_are_found() {
+    let mapping = [("a", "$.o.é"), ("b", "$.o.b")];
+    let value = r#"{"o":{"\u00e9":1,"b":{"b":[9,"}"]},"b":"]","b" : 2 }}"#;
+    assert_eq!(mapped(&mapping, &[], &[("1", value)]), [r#"{"a":1,"b":2}"#]);
+}
+
+#[test]
+fn bytes_are_text_where_the_column_is_not_bytea() {
+    let mut builder = RawBatchBuilder::new(TopicPartition::new("t", 0));
+    builder.push(0, -1, TimestampType::None, Some(b"k"), Some(b"v"));
+    builder.push(1, -1, TimestampType::None, Some(b"\xff"), Some(b"\xff"));
+    let mut batch = Batch::new(Arc::new(builder.finish(2)));
+    let bytes = (converters::find("ByteArray").unwrap().make)(&Props::new(), Side::Value);
+    let mut bytes = bytes.unwrap();
+    bytes.decode(Side::Key, &mut batch);
+    bytes.decode(Side::Value, &mut batch);
+    let columns = [Column { name: "v".to_owned(), bytea: true, identity: false }];
+    let sources = sources(&[("k", "key"), ("v", "$"), ("at", "timestamp")]);
+    let all = Mask::all(2);
+    Mapping::new(&sources, &columns).unwrap().apply(&mut batch, &all);
+    let Cell::Map(span) = batch.values.root(0) else { panic!() };
+    let cells = batch.values.cells(span);
+    assert!(matches!(cells, [_, Cell::Null, _, Cell::Text(_), _, Cell::Bytes(_)]), "{cells:?}");
+    let reject = batch.rejects.first().unwrap();
+    assert_eq!((reject.row, reject.column.as_deref()), (1, Some("k")));
+    assert_eq!(reject.sqlstate.as_deref(), Some("22021"));
+}
+
+#[test]
+fn sources_that_are_none_are_told() {
+    for text in ["", "value", "$a", "$.", "$.a..b", "$[x]", "$[1", "keys", "headers.", "key.a]"] {
+        assert!(Mapping::new(&sources(&[("c", text)]), &[]).is_err(), "{text}");
+    }
+}
