@@ -8,6 +8,7 @@ pub mod control;
 pub mod doctor;
 pub mod formats;
 pub mod install;
+mod mapping;
 pub mod outbox;
 pub mod schema;
 pub mod worker;

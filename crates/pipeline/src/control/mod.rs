@@ -18,8 +18,8 @@ mod start;
 
 pub use connection::{Change, Control, ControlOptions};
 pub use definitions::{
-    Cluster, Column, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route, Settings,
-    Target, Unreadable,
+    Cluster, Column, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route,
+    Settings, Target, Unreadable,
 };
 pub use error::{Error, ErrorKind};
 pub(crate) use identity::SYSTEM_IDENTIFIER;

@@ -4,8 +4,8 @@
 //! is left out, so that the version stays the same.
 
 use super::definitions::{
-    Cluster, Column, Consumer, Definitions, Mode, Relation, RelationKind, Replay, Route, Settings, Target,
-    Unreadable,
+    Cluster, Column, Consumer, Definitions, Mode, Relation, RelationKind, Replay, Route, Settings,
+    Target, Unreadable,
 };
 use super::error::{Error, ErrorKind};
 use super::start::Start;
@@ -26,7 +26,12 @@ const CLUSTERS: &str = "SELECT c.name, jsonb_build_object('name', c.name, \
 /// A relation as an object; null where it does not exist any more.
 const RELATION: &str = "(SELECT jsonb_build_object('oid', r.oid::int8, 'schema', n.nspname, \
     'name', r.relname, 'kind', r.relkind, 'row_security', r.relrowsecurity, \
-    'unlogged', r.relpersistence = 'u', 'primary_key', coalesce((SELECT jsonb_agg(a.attname \
+    'unlogged', r.relpersistence = 'u', 'columns', (SELECT coalesce(jsonb_agg(\
+      jsonb_build_object('name', a.attname, 'identity', a.attidentity <> '', \
+      'bytea', coalesce(nullif(t.typbasetype, 0), t.oid) = 'pg_catalog.bytea'::pg_catalog.regtype) \
+      ORDER BY a.attnum), '[]') FROM pg_catalog.pg_attribute a \
+      JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = r.oid AND a.attnum > 0 \
+      AND NOT a.attisdropped AND a.attgenerated = '' AND a.attidentity <> 'a'), 'primary_key', coalesce((SELECT jsonb_agg(a.attname \
       ORDER BY k.place) FROM pg_catalog.pg_index i \
       CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place) \
       JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.attnum \
@@ -121,6 +126,7 @@ struct RelationRow {
     row_security: bool,
     unlogged: bool,
     primary_key: Vec<String>,
+    columns: Vec<Column>,
 }
 
 impl From<RelationRow> for Relation {

@@ -12,8 +12,9 @@ pub(super) fn read(text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         Some(digits) => {
             hex(digits, out).ok_or_else(|| fault("22023", "invalid hexadecimal data for bytea"))
         }
-        None => escaped(text, out)
-            .ok_or_else(|| fault("22P02", "invalid input syntax for type bytea")),
+        None => {
+            escaped(text, out).ok_or_else(|| fault("22P02", "invalid input syntax for type bytea"))
+        }
     }
 }
 

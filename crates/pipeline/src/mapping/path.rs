@@ -61,7 +61,8 @@ impl Path {
             } else {
                 let after = rest.strip_prefix('.')?;
                 let end = after.find(['.', '[', ']']).unwrap_or(after.len());
-                let (name, after) = after.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
+                let (name, after) =
+                    after.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
                 steps.push(Step::Member(name.to_owned(), 0));
                 rest = after;
             }

@@ -8,7 +8,7 @@ use super::questions::Questions;
 use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
 use super::writes::sink_settings;
-use crate::control::{Consumer, Target};
+use crate::control::{Column, Consumer, Target};
 use api::Error;
 use kafka::Admin;
 use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
@@ -78,7 +78,7 @@ impl Workshop {
     ) -> Result<Destination, Refusal> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let settings = &consumer.settings;
-        let chain = format::chain(settings)?;
+        let chain = format::chain(settings, columns_of(&consumer.target))?;
         let report = |error: Error| error.report();
         let target = ConsumerTarget {
             consumer_id: consumer.id,
@@ -166,6 +166,14 @@ fn relation_of(consumer: &Consumer) -> Result<TableName, Refusal> {
         Target::Dropped => Err("the relation was dropped; the consumer goes with \
              pipeline_kafka.drop_consumer or gets a relation with a new call of consume_begin"
             .to_owned()),
+    }
+}
+
+/// The columns of a consumer's one relation.
+pub(crate) fn columns_of(target: &Target) -> Option<&[Column]> {
+    match target {
+        Target::Relation(relation) => Some(&relation.columns),
+        _ => None,
     }
 }
 

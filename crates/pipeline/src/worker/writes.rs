@@ -2,7 +2,7 @@
 //!
 //! Place in the data path: at the start of a lane.
 
-use crate::control::{Consumer, Mode, Relation, Route, Settings, Target};
+use crate::control::{Consumer, Format, Mode, Relation, Route, Settings, Target};
 use api::{Error, Tolerance};
 use sql::consumer::{ConsumerMode, ConsumerWrites, RouteBy, Routes, Tombstones, UnknownFields};
 use sql::settings::SinkSettings;
@@ -23,7 +23,9 @@ pub(super) fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> 
     if settings.tombstones_delete {
         writes.tombstones = Tombstones::Delete;
     }
-    if settings.unknown_fields_error {
+    // A field that goes by its place has a column, or the column has just been dropped.
+    let by_place = matches!(settings.format, Format::Text | Format::Csv);
+    if settings.unknown_fields_error || by_place {
         writes.unknown_fields = UnknownFields::Error;
     }
     writes.rows_max = settings.batchsize as usize;
@@ -78,6 +80,7 @@ mod tests {
             row_security: false,
             unlogged: false,
             primary_key: Vec::new(),
+            columns: Vec::new(),
         };
         let relations = vec![relation("a", "x"), relation("b", "x"), relation("b", "y")];
         let routes = routes(&Target::Routed { route: Route::Key, relations }).unwrap();
