@@ -20,7 +20,7 @@ COMMENT ON FUNCTION pipeline_kafka._is_mine(integer) IS 'Whether the current rol
 GRANT SELECT ON pipeline_kafka.installation, pipeline_kafka.migrations, pipeline_kafka.consumers,
   pipeline_kafka.offsets, pipeline_kafka.replays, pipeline_kafka.replay_offsets,
   pipeline_kafka.errors, pipeline_kafka.gaps, pipeline_kafka.partitions, pipeline_kafka.workers,
-  pipeline_kafka.rates, pipeline_kafka.states, pipeline_kafka.batch_log,
+  pipeline_kafka.rates, pipeline_kafka.states,
   pipeline_kafka.outbox_senders TO PUBLIC;
 GRANT SELECT (name, bootstrap_servers, registry_url, config_version, updated_at)
   ON pipeline_kafka.clusters TO PUBLIC;
