@@ -17,7 +17,7 @@ use crate::settings::SinkSettings;
 use crate::shape::{SchemaId, Shape};
 use crate::table::TableName;
 use crate::unavailable::{has_placeholder, unavailable};
-use crate::write::{RejectRow, RowRef, TableWrite, WriteMode, WritePlan};
+use crate::write::{RefusedBy, RejectRow, RowRef, TableWrite, WriteMode, WritePlan};
 use data::{Batch, Reject, Rows, Stage};
 use foldhash::HashMap;
 use place::Origins;
@@ -183,6 +183,7 @@ impl<'a> Pass<'a> {
         self.out.rejects.extend(known.map(|reject| RejectRow {
             batch: part.batch,
             reject: reject.clone(),
+            by: RefusedBy::Decoding,
             table: table.clone(),
         }));
         for value_run in runs(&batch.values, &range) {
@@ -429,7 +430,7 @@ impl<'a> Pass<'a> {
         let table = place.and_then(|place| self.planner.place_table(place)).cloned();
         let mut reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
         reject.sqlstate = sqlstate.map(str::to_owned);
-        self.out.rejects.push(RejectRow { batch, reject, table });
+        self.out.rejects.push(RejectRow { batch, reject, by: RefusedBy::Binding, table });
     }
 }
 

@@ -266,3 +266,20 @@ impl ConsumerRules {
         relations.iter().find(|(known, _)| known == name).map(|(_, relation)| relation)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_known_without_its_arguments() {
+        for (text, name) in [
+            ("public.f(jsonb)", "public.f"),
+            ("\"public\".\"f (x)\"(jsonb)", "\"public\".\"f (x)\""),
+            ("\"f (x)\"", "\"f (x)\""),
+            ("f", "f"),
+        ] {
+            assert_eq!(&*function_name(text), name);
+        }
+    }
+}

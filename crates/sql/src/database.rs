@@ -54,6 +54,8 @@ pub struct DbError {
     pub constraint: Option<String>,
     /// The guilty row where the database named one.
     pub location: Option<RowLocation>,
+    /// It came of a constraint that is checked at the end of the transaction.
+    pub at_commit: bool,
 }
 
 impl DbError {
@@ -66,6 +68,7 @@ impl DbError {
             column: None,
             constraint: None,
             location: None,
+            at_commit: false,
         }
     }
 

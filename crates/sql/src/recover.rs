@@ -9,7 +9,7 @@ use crate::outcome::{Lost, judge};
 use crate::pipeline::Flight;
 use crate::sink::SqlSink;
 use crate::work::{Finding, Narrow};
-use crate::write::{RejectRow, RowRef};
+use crate::write::{RefusedBy, RejectRow, RowRef};
 use api::{Error, ErrorKind, Result, SinkContext};
 use data::{Reject, Stage, TopicPartition};
 use std::borrow::Cow;
@@ -175,7 +175,11 @@ impl SqlSink {
                     self.pipe.db.explain(&mut error, write, index, &accepted.batches);
                 }
                 let reject = reject_of(row, &error);
-                let bad = RejectRow { batch: part.batch, reject, table };
+                let by = match error.at_commit {
+                    true => RefusedBy::Committing,
+                    false => RefusedBy::Writing,
+                };
+                let bad = RejectRow { batch: part.batch, reject, by, table };
                 accepted.bad.insert((part.batch, row), bad);
                 Ok(())
             }

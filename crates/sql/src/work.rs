@@ -200,7 +200,7 @@ impl Narrow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::RejectRow;
+    use crate::write::{RefusedBy, RejectRow};
     use data::{RawBatchBuilder, Reject, Stage, TimestampType};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -216,7 +216,7 @@ mod tests {
 
     fn reject(batch: u32, row: u32) -> RejectRow {
         let reject = Reject::data(row as usize, Stage::TaskPut, "C", "bad".to_owned());
-        RejectRow { batch, reject, table: None }
+        RejectRow { batch, reject, by: RefusedBy::Writing, table: None }
     }
 
     #[test]

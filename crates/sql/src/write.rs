@@ -191,11 +191,25 @@ pub struct Advance {
     pub to: i64,
 }
 
+/// What has refused a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedBy {
+    /// A converter or transform, before it came here.
+    Decoding,
+    /// The search for columns, or for a table.
+    Binding,
+    /// The form of a value, or the database.
+    Writing,
+    /// A constraint that is checked at the end of the transaction.
+    Committing,
+}
+
 /// A record that goes into the dead-letter table.
 #[derive(Clone, Debug)]
 pub struct RejectRow {
     pub batch: u32,
     pub reject: Reject,
+    pub by: RefusedBy,
     /// The table it was meant for, where that is known.
     pub table: Option<TableName>,
 }

@@ -47,6 +47,8 @@ pub(super) struct PgTable {
     pub(super) readable: bool,
     /// Has constraints or constraint triggers that may be deferred to the commit.
     pub(super) deferrable: bool,
+    /// Rows that go in may make others write elsewhere: it has triggers, parts or rules.
+    pub(super) triggers: bool,
 }
 
 const JSON_OID: u32 = 114;
@@ -56,7 +58,9 @@ const RELATION: &str = "SELECT c.oid, n.nspname, c.relname, c.relkind, \
     c.relrowsecurity AND row_security_active(c.oid), \
     EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgdeferrable), \
     EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary), \
-    c.relpersistence = 'u', has_table_privilege(c.oid, 'SELECT') \
+    c.relpersistence = 'u', has_table_privilege(c.oid, 'SELECT'), \
+    c.relkind <> 'r' OR c.relhasrules OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t \
+      WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) \
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
     WHERE c.oid = to_regclass($1)";
 
@@ -157,6 +161,7 @@ pub(super) fn read(reply: &Reply, name: &TableName, role: bool) -> DbResult<Opti
         row_security: relation.text(0, 4) == Some("t"),
         readable: relation.text(0, 8) == Some("t"),
         deferrable: relation.text(0, 5) == Some("t"),
+        triggers: relation.text(0, 9) == Some("t"),
     }))
 }
 

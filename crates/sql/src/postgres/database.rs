@@ -43,6 +43,10 @@ const TRANSACTION_BYTES_MAX: usize = (1 << 30) - (1 << 20);
 /// A buffer that one huge transaction has grown is given back beyond this.
 const BUFFER_KEEP_BYTES: usize = 8 << 20;
 
+/// Checks deferred constraints now. Within a block, because a statement of its own warns of a missing
+/// transaction block each time.
+const CONSTRAINTS_SQL: &str = "DO $$BEGIN SET CONSTRAINTS ALL IMMEDIATE; END$$";
+
 /// A PostgreSQL database as a destination.
 pub struct PostgresDatabase {
     pub(super) settings: PgSettings,
@@ -109,7 +113,7 @@ impl PostgresDatabase {
             ledger,
             tenant,
             role,
-            constraints_sql: "SET CONSTRAINTS ALL IMMEDIATE".into(),
+            constraints_sql: CONSTRAINTS_SQL.into(),
             cancel: Arc::new(|| false),
             pipeline: Pipeline::new(),
         }
@@ -206,6 +210,11 @@ impl Database for PostgresDatabase {
             }
         };
         self.named = session.statements.named();
+        let mut session = session;
+        if self.tenant.is_some() {
+            // Memory goes with sessions, which are few.
+            self.pipeline = std::mem::take(&mut session.spare);
+        }
         self.session = Some(session);
         Ok(())
     }
@@ -217,8 +226,9 @@ impl Database for PostgresDatabase {
     fn rest(&mut self) {
         if self.in_flight() == 0
             && let Some(tenant) = &self.tenant
-            && let Some(session) = self.session.take()
+            && let Some(mut session) = self.session.take()
         {
+            session.spare = std::mem::take(&mut self.pipeline);
             tenant.give_back(session);
         }
     }

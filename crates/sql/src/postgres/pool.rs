@@ -371,3 +371,39 @@ impl Drop for Permit {
         shared.returned.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(in_use: &[(i32, usize)], queue: &[(u64, i32, usize)]) -> State {
+        let waiter = |(ticket, key, limit): &(u64, i32, usize)| Waiter {
+            ticket: *ticket,
+            key: *key,
+            limit: *limit,
+        };
+        State {
+            idle: Vec::new(),
+            open: 0,
+            queue: queue.iter().map(waiter).collect(),
+            in_use: in_use.iter().copied().collect(),
+            tenants: 0,
+            next: 0,
+            named: true,
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn who_waits_longest_is_next_unless_its_limit_is_reached() {
+        let mut state = state(&[(1, 2)], &[(10, 1, 2), (11, 2, 1), (12, 1, 3)]);
+        let next = |state: &State| [10, 11, 12].map(|ticket| state.is_next(ticket));
+        assert_eq!(next(&state), [false, true, false]);
+        state.leave(11);
+        assert_eq!(next(&state), [false, false, true], "another limit of the same key");
+        state.release(1);
+        assert_eq!(next(&state), [true, false, false]);
+        state.release(1);
+        assert!(state.in_use.is_empty(), "nothing is kept of those that use nothing");
+    }
+}

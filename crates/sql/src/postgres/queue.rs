@@ -54,6 +54,10 @@ impl Sent {
                 advance::stale(self.advances.get(n))
             }
             Some(Step::Advance(_) | Step::DeadLetters) => own_table(converted),
+            Some(Step::Constraints) => {
+                converted.at_commit = true;
+                converted
+            }
             Some(Step::Probe { .. }) if code == "22012" => append_hit(),
             Some(Step::Guard { .. }) if code == "22012" => {
                 let text = "the table's columns have other types than they had";
@@ -177,6 +181,7 @@ mod tests {
             row_security: false,
             readable: true,
             deferrable: false,
+            triggers: false,
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Session {
     patience: Option<Duration>,
     /// Sets the time limits for one transaction; behind a pooler only.
     local: Option<Arc<str>>,
+    /// The buffer of whoever uses a session of a pool.
+    pub(super) spare: Pipeline,
     /// Its place among the sessions of a pool.
     pub(super) permit: Option<Permit>,
 }
@@ -68,6 +70,7 @@ impl Session {
             cancel: cancel.clone(),
             patience: patience(&settings.session),
             local: local.filter(|sql| !sql.is_empty()).map(Arc::from),
+            spare: Pipeline::new(),
             permit: None,
         })
     }

@@ -208,11 +208,12 @@ impl PostgresDatabase {
             building
                 .plain(&format!("TRUNCATE TABLE {}", names::table(table)).into(), Step::Truncate);
         }
-        let mut deferrable = false;
+        let (mut deferrable, mut elsewhere) = (false, false);
         let mut written = Ok(());
         for (index, write) in transaction.writes.iter().enumerate() {
             let Some(state) = self.plans.get_mut(&write.plan.id) else { continue };
             deferrable |= state.deferrable();
+            elsewhere |= state.writes_elsewhere();
             written = write::push(&mut building, state, index, write, transaction.batches);
             if written.is_err() {
                 break;
@@ -220,7 +221,9 @@ impl PostgresDatabase {
         }
         if written.is_ok() {
             if let Some(role) = role {
-                building.plain(&self.constraints_sql, Step::Constraints);
+                if deferrable || elsewhere {
+                    building.plain(&self.constraints_sql, Step::Constraints);
+                }
                 building.plain(&role.reset, Step::Role);
             }
             if !transaction.rejects.is_empty() {

@@ -372,7 +372,7 @@ fn records_choose_among_the_relations_they_may_name() {
         );
         let states: Vec<_> = rig.reasons().iter().map(|(at, state, _)| (*at, *state)).collect();
         assert_eq!(states, [(2, Some("42501")), (3, Some("42501"))]);
-        let letters = "SELECT count(*) FROM pipeline_kafka.errors WHERE sqlstate = '42501' \
+        let letters = "SELECT count(*) FROM pipeline_kafka.errors WHERE sqlstate = '42501' AND stage = 'map' \
                        AND length(message) < 200";
         assert_eq!(rig.server.value(letters).as_deref(), Some("2"));
     }

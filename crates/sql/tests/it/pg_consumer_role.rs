@@ -157,6 +157,8 @@ fn deferred_constraints_are_checked_as_the_owner_and_find_their_row() {
     put(&mut sink, numbered(0, 5000), &mut told).unwrap();
     let offsets: Vec<_> = told.reported.iter().map(|(at, r)| (*at, r.sqlstate.clone())).collect();
     assert_eq!(offsets, [(1234, Some("23503".to_owned()))]);
+    let stage = roles.server.value("SELECT string_agg(stage, ',') FROM pipeline_kafka.errors");
+    assert_eq!(stage.as_deref(), Some("commit"));
     let seen = format!("SELECT count(*) || ' ' || bool_and(who = '{}') FROM seen", roles.owner);
     assert_eq!(roles.server.value(&seen).as_deref(), Some("4999 true"));
     let kept = "SELECT count(*) || ' ' || (SELECT next_offset FROM pipeline_kafka.offsets) \

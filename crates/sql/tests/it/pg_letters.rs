@@ -3,14 +3,14 @@
 use super::pg::{Pg, failed, name, numbered, open, pairs, write};
 use data::{RawBatchBuilder, Reject, Stage, TimestampType, TopicPartition};
 use sql::database::{Database, DbErrorKind};
-use sql::write::{RejectRow, WriteMode};
+use sql::write::{RefusedBy, RejectRow, WriteMode};
 use std::sync::Arc;
 
 fn reject(row: usize, message: &str) -> RejectRow {
     let mut reject = Reject::data(row, Stage::ValueConverter, "C", message.to_owned());
     reject.sqlstate = Some("22003".to_owned());
     reject.column = Some("amount".to_owned());
-    RejectRow { batch: 0, reject, table: Some(name("pairs")) }
+    RejectRow { batch: 0, reject, by: RefusedBy::Decoding, table: Some(name("pairs")) }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sql::config::{DatabaseSettings, TypeDialect};
 use sql::database::{Database, DbError, DbErrorKind, Position};
 use sql::sqlite::SqliteDatabase;
 use sql::table::{NewColumn, NewTable, TableName};
-use sql::write::{RejectRow, Transaction, WriteMode};
+use sql::write::{RefusedBy, RejectRow, Transaction, WriteMode};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -149,7 +149,8 @@ fn rejects_are_stored_with_the_rows_and_read_back_until_forwarded() {
     let mut reject = Reject::data(1, Stage::TaskPut, "the.Class", "it's wrong".to_owned());
     reject.sqlstate = Some("23514".to_owned());
     reject.column = Some("note".to_owned());
-    let rejects = [RejectRow { batch: 0, reject, table: Some(name("notes")) }];
+    let rejects =
+        [RejectRow { batch: 0, reject, by: RefusedBy::Decoding, table: Some(name("notes")) }];
     let (batches, writes, advances) = ([batch], [write], [advance(0, position, 3)]);
     let transaction = Transaction {
         batches: &batches,

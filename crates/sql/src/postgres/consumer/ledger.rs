@@ -201,18 +201,28 @@ impl ConsumerTables {
         }
         Ok(!ended.is_empty())
     }
+}
 
-    /// The rows written of each batch, and the time of its last record before `to`.
-    fn told(&self, transaction: &Transaction<'_>, advance: &Advance) -> (i64, Option<i64>) {
-        let found = transaction.batches.iter().enumerate().find(|(_, b)| *b.tp() == advance.tp);
-        let Some((index, batch)) = found else { return (0, None) };
-        let rows = transaction.writes.iter().flat_map(|write| &write.rows);
-        let rows = rows.filter(|row| row.batch as usize == index).count();
-        let records = batch.raw.records();
-        let end = records.partition_point(|record| record.offset < advance.to);
-        let last = end.checked_sub(1).and_then(|at| records.get(at));
-        (rows as i64, last.map(|record| record.timestamp).filter(|time| *time != -1))
+/// The rows written of each batch.
+fn rows_of(transaction: &Transaction<'_>) -> Vec<i64> {
+    let mut rows = vec![0; transaction.batches.len()];
+    for place in transaction.writes.iter().flat_map(|write| &write.rows) {
+        if let Some(count) = rows.get_mut(place.batch as usize) {
+            *count += 1;
+        }
     }
+    rows
+}
+
+/// The rows written of a partition, and the time of its last record before the new position.
+fn told(transaction: &Transaction<'_>, rows: &[i64], advance: &Advance) -> (i64, Option<i64>) {
+    let found = transaction.batches.iter().enumerate().find(|(_, b)| *b.tp() == advance.tp);
+    let Some((index, batch)) = found else { return (0, None) };
+    let records = batch.raw.records();
+    let end = records.partition_point(|record| record.offset < advance.to);
+    let last = end.checked_sub(1).and_then(|at| records.get(at));
+    let time = last.map(|record| record.timestamp).filter(|time| *time != -1);
+    (rows.get(index).copied().unwrap_or_default(), time)
 }
 
 fn positions_of(rows: &Rows) -> HashMap<i32, Position> {
@@ -229,8 +239,9 @@ impl Ledger for ConsumerTables {
     }
 
     fn push_advances(&self, building: &mut Building<'_>, transaction: &Transaction<'_>) {
+        let rows = rows_of(transaction);
         for (n, advance) in transaction.advances.iter().enumerate() {
-            let (rows, last) = self.told(transaction, advance);
+            let (rows, last) = told(transaction, &rows, advance);
             let last = last.map(i64::to_be_bytes);
             let name = building.prepare(&self.sql.advance);
             let params = [

@@ -8,7 +8,7 @@ use crate::postgres::array;
 use crate::postgres::building::{Building, Step};
 use crate::postgres::dead_letters::{Letter, clean, letters_of};
 use crate::postgres::wire::Format;
-use crate::write::Transaction;
+use crate::write::{RefusedBy, RejectRow, Transaction};
 use data::Stage;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(super) fn push(
             w.value(|b| array::blobs(b, all().map(Letter::value)));
             let headers: Vec<String> = all().map(Letter::headers).collect();
             w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));
-            w.value(|b| array::texts(b, all().map(|l| Some(stage(l.reject.reject.stage)))));
+            w.value(|b| array::texts(b, all().map(|l| Some(stage(l.reject)))));
             let mut texts = |get: &dyn Fn(&Letter<'_>) -> Option<String>| {
                 let column: Vec<Option<String>> = all().map(get).collect();
                 w.value(|b| array::texts(b, column.iter().map(Option::as_deref)));
@@ -75,11 +75,12 @@ pub(super) fn push(
     building.steps.push(Step::DeadLetters);
 }
 
-fn stage(stage: Stage) -> &'static str {
-    match stage {
-        Stage::KeyConverter | Stage::ValueConverter | Stage::HeaderConverter => "decode",
-        Stage::Transformation => "map",
-        Stage::TaskPut | Stage::KafkaProduce => "write",
+fn stage(reject: &RejectRow) -> &'static str {
+    match (reject.by, reject.reject.stage) {
+        (RefusedBy::Decoding, Stage::Transformation) | (RefusedBy::Binding, _) => "map",
+        (RefusedBy::Decoding, _) => "decode",
+        (RefusedBy::Writing, _) => "write",
+        (RefusedBy::Committing, _) => "commit",
     }
 }
 

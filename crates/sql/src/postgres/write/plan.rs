@@ -205,6 +205,11 @@ impl PlanState {
         self.pg.deferrable
     }
 
+    /// What the rows make others write may have such constraints.
+    pub(in crate::postgres) fn writes_elsewhere(&self) -> bool {
+        self.pg.triggers || self.plan.special.is_some()
+    }
+
     pub(in crate::postgres) fn plan(&self) -> &WritePlan {
         &self.plan
     }

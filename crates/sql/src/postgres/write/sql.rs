@@ -396,6 +396,37 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_version_of_a_key_is_chosen_and_compared() {
+        let (id, doc) = (pg("int8", "bigint"), pg("int4", "integer"));
+        let mut s = statement(&id, &doc);
+        s.version = Some("doc");
+        let upsert = s.upsert();
+        let choice = "SELECT DISTINCT ON (v.c0) v.c0, v.c1, v.place";
+        assert!(upsert.contains(choice), "{upsert}");
+        assert!(upsert.contains("ORDER BY v.c0, v.c1 DESC NULLS LAST, v.place"), "{upsert}");
+        let guard = "WHERE t.\"doc\" IS NULL OR t.\"doc\" < EXCLUDED.\"doc\"";
+        assert!(upsert.ends_with(guard), "{upsert}");
+        s.skip_unchanged = true;
+        assert!(s.upsert().contains("EXCLUDED.\"doc\") AND (t.\"doc\" IS DISTINCT"));
+    }
+
+    #[test]
+    fn expressions_see_every_column_by_its_name() {
+        let (id, doc) = (pg("int8", "bigint"), pg("json", "json"));
+        let mut s = statement(&id, &doc);
+        s.computed = vec![("sum", "id + other")];
+        s.others = vec![("sum", "integer"), ("other", "integer")];
+        assert_eq!(
+            s.insert(),
+            "INSERT INTO \"t\" AS t (\"id\", \"doc\", \"sum\") SELECT m.\"id\" AS c0, \
+             m.\"doc\" AS c1, (id + other) AS c2 FROM (SELECT r.c0 AS \"id\", r.c1 AS \"doc\", \
+             NULL::integer AS \"sum\", NULL::integer AS \"other\" FROM (SELECT u.c0 AS c0, \
+             CAST(u.c1 AS json) AS c1 FROM unnest($1::bigint[], $2::text[]) AS u(c0, c1)) AS r) AS m"
+        );
+        assert!(s.upsert().ends_with("\"doc\" = EXCLUDED.\"doc\", \"sum\" = EXCLUDED.\"sum\""));
+    }
+
+    #[test]
     fn a_probe_asks_for_the_key_alone() {
         let (id, doc) = (pg("int8", "bigint"), pg("int4", "integer"));
         let mut s = statement(&id, &doc);
