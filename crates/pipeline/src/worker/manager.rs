@@ -176,6 +176,7 @@ impl<'a> Manager<'a> {
 
     /// Everything that needs no database of the manager's own.
     fn look_round(&mut self) {
+        self.end_broken_groups();
         self.reconcile();
         for ((cluster, _), group) in &mut self.groups {
             group.start_readers();
@@ -187,10 +188,21 @@ impl<'a> Manager<'a> {
                 group.shared.clear_trouble(answered);
             }
         }
-        let now = Instant::now();
         let ended = |group: &mut Group| group.has_ended();
         for group in self.leaving.extract_if(.., ended) {
-            group.join(now);
+            group.join(Instant::now() + RETRY);
+        }
+    }
+
+    /// A group whose thread has ended by itself begins anew.
+    fn end_broken_groups(&mut self) {
+        let ended = |(_, group): &(&GroupKey, &Group)| group.has_ended();
+        let broken: Vec<GroupKey> =
+            self.groups.iter().filter(ended).map(|(key, _)| key.clone()).collect();
+        for key in broken {
+            tracing::error!(group = %key.1, "a group ended by itself and is started again");
+            self.end_group(&key);
+            self.running.retain(|_, running| running.group != key);
         }
     }
 

@@ -100,7 +100,7 @@ impl Manager<'_> {
         }
     }
 
-    fn end_group(&mut self, key: &GroupKey) {
+    pub(super) fn end_group(&mut self, key: &GroupKey) {
         if let Some(group) = self.groups.remove(key) {
             group.stop();
             self.leaving.push(group);

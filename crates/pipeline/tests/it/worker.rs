@@ -153,3 +153,43 @@ fn who_is_far_behind_catches_up_beside_the_others() {
     bench.wait_for("now", 40);
     worker.stop();
 }
+
+/// pipelinedb/pipeline_kafka#60, #8, #40: what came while nobody worked is read, each partition from its
+/// own position.
+#[test]
+fn what_came_meanwhile_is_read_from_each_partitions_own_position() {
+    let bench = Bench::new();
+    let topic = bench.topic(2);
+    bench.table("orders");
+    let records = (0..5).map(|n| record(0, n)).chain((0..9).map(|n| record(1, n)));
+    testkit::kafka::produce(&bench.bootstrap, &topic, records);
+    let id = bench.consumer(&topic, "orders", &[("start", "'earliest'")]);
+    let worker = bench.worker();
+    bench.wait_for("orders", 14);
+    worker.stop();
+    assert_eq!(bench.positions(id), [5, 9]);
+    let records = (5..12).map(|n| record(0, n)).chain((9..12).map(|n| record(1, n)));
+    testkit::kafka::produce(&bench.bootstrap, &topic, records);
+    bench.database.query("SELECT * FROM pipeline_kafka.consume_end()");
+    bench.database.query("SELECT * FROM pipeline_kafka.consume_begin()");
+    let worker = bench.worker();
+    bench.wait_for("orders", 24);
+    worker.stop();
+    assert_eq!(bench.positions(id), [12, 12]);
+}
+
+/// confluentinc/librdkafka#1863; adjust/kafka_fdw#53: the limits of a batch are no waits.
+#[test]
+fn a_single_record_does_not_wait_for_a_batch_to_fill() {
+    let bench = Bench::new();
+    let topic = bench.topic(1);
+    bench.table("orders");
+    let id = bench.consumer(&topic, "orders", &[("timeout", "3600000"), ("batchsize", "100000")]);
+    let worker = bench.worker();
+    bench.wait_for_state(id, "running");
+    for n in 0..3 {
+        bench.produce(&topic, 1, n, n + 1);
+        bench.wait_for("orders", n + 1);
+    }
+    worker.stop();
+}

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, PATIENCE};
 use testkit::eventually;
 use testkit::kafka::{self, Broker};
-use testkit::postgres::{Server, Stop};
+use testkit::postgres::{Bouncer, Server, Stop};
 
 #[test]
 fn two_workers_share_the_partitions_and_one_takes_over_what_the_other_leaves() {
@@ -92,5 +92,27 @@ fn many_consumers_share_few_connections() {
                        AND application_name LIKE 'copycat%'";
     let open: u32 = bench.database.value(connections).expect("a count").parse().expect("a number");
     assert!(open <= 4, "{open} connections");
+    worker.stop();
+}
+
+/// Where notifications do not arrive and no session is one's own.
+#[test]
+fn a_worker_behind_a_transaction_pooler_follows_changes() {
+    let bench = Bench::new();
+    let topic = bench.topic(2);
+    let bouncer = Bouncer::start(&bench.database.url(), 3);
+    let url = bouncer.url(&bench.database.url());
+    let worker = bench.worker_with(|options| {
+        options.database_url = url;
+        options.pooler = true;
+    });
+    for table in ["a", "b"] {
+        bench.table(table);
+        let id = bench.consumer(&topic, table, &[("start", "'earliest'")]);
+        bench.wait_for_state(id, "running");
+    }
+    bench.produce(&topic, 2, 0, 100);
+    bench.wait_for("a", 200);
+    bench.wait_for("b", 200);
     worker.stop();
 }
