@@ -198,6 +198,44 @@ mod tests {
         }
     }
 
+    /// What `java.util.Properties` of JDK 17 made of these texts.
+    #[test]
+    fn edges_are_read_as_java_reads_them() {
+        let table: [(&str, &[(&str, &str)]); 27] = [
+            ("k=v\\\n", &[("k", "v")]),
+            ("k=a\\\n\\\nb", &[("k", "ab")]),
+            ("k=a\\\n\n b", &[("b", ""), ("k", "a")]),
+            ("#c\\\nk=v", &[("k", "v")]),
+            ("k\\\r\nx=1", &[("kx", "1")]),
+            ("k\\u003d=1", &[("k=", "1")]),
+            ("k = a \\\n   b ", &[("k", "a b ")]),
+            ("\\ k=1", &[(" k", "1")]),
+            ("k\\:x:y", &[("k:x", "y")]),
+            ("k==v", &[("k", "=v")]),
+            ("k : = v", &[("k", "= v")]),
+            ("k\\", &[("k", "")]),
+            ("\\=v", &[("=v", "")]),
+            (" \\\n k=v", &[("k", "v")]),
+            ("k=v\rl=w", &[("k", "v"), ("l", "w")]),
+            ("k=\\\\", &[("k", "\\")]),
+            ("k=\\\\\\\n x", &[("k", "\\x")]),
+            ("!a=b\nk=c", &[("k", "c")]),
+            ("k=v\u{c}x", &[("k", "v\u{c}x")]),
+            ("\u{c}k=v", &[("k", "v")]),
+            ("k\t\tv", &[("k", "v")]),
+            ("a\\\n   b=c", &[("ab", "c")]),
+            ("a\\\n#b=c", &[("a#b", "c")]),
+            ("=", &[("", "")]),
+            ("k=\0x", &[("k", "\0x")]),
+            ("k=#v", &[("k", "#v")]),
+            ("k=\\ v", &[("k", " v")]),
+        ];
+        for (text, expected) in table {
+            let props = parse(text).unwrap();
+            assert_eq!(props.iter().collect::<Vec<_>>(), expected, "{text:?}");
+        }
+    }
+
     fn escape(text: &str) -> String {
         text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
     }
