@@ -38,62 +38,65 @@ fn reference(file: &str, key: &str) -> String {
     format!("${{f:{file}:{key}}}")
 }
 
-/// A connector for each kind of error.
-fn cases(route: &Route, file: &str, letters: &str) -> Vec<Case> {
+/// Connectors that can be created and then meet what is outside.
+fn running(route: &Route, file: &str, letters: &str) -> Vec<Case> {
     let of = |key: &str| reference(file, key);
     let place = route.url.split_once('@').expect("a user").1.to_owned();
-    let case = |name, config: &[(&'static str, String)], refused| Case {
-        name,
-        config: config.to_vec(),
-        refused,
+    let case = |name, config: &[(&'static str, String)]| {
+        let config = config.to_vec();
+        Case { name, config, refused: false }
     };
     let url = |text: String| ("connection.url", text);
+    let elsewhere = route.url.replace("/copycat", "/no_copycat");
+    let tolerant = "errors.tolerance";
+    let topic = "errors.deadletterqueue.topic.name";
     vec![
-        case("wrong-host", &[url(of("url"))], false),
-        case(
-            "wrong-user",
-            &[url(format!("postgresql://nobody_here:{}@{place}", of("word")))],
-            false,
-        ),
+        case("wrong-host", &[url(of("url"))]),
+        case("wrong-user", &[url(format!("postgresql://nobody_here:{}@{place}", of("word")))]),
         case(
             "wrong-database",
             &[
-                url(format!(
-                    "{}&password={}",
-                    route.url.replace("/copycat", "/no_copycat"),
-                    of("word")
-                )),
+                url(format!("{elsewhere}&password={}", of("word"))),
                 ("connection.password", of("password")),
             ],
-            false,
         ),
         case(
             "wrong-table",
             &[("table.name.format", "absent".into()), ("connection.password", of("password"))],
-            false,
         ),
         case(
             "wrong-rows",
             &[
                 ("connection.password", of("password")),
-                ("errors.tolerance", "all".into()),
+                (tolerant, "all".into()),
                 ("errors.tolerance.max.ratio", "1".into()),
                 ("errors.log.enable", "true".into()),
-                ("errors.deadletterqueue.topic.name", letters.to_owned()),
+                (topic, letters.to_owned()),
                 ("errors.deadletterqueue.topic.replication.factor", "1".into()),
                 ("errors.deadletterqueue.context.headers.enable", "true".into()),
             ],
-            false,
         ),
-        case(
-            "wrong-login",
-            &[
-                ("consumer.override.security.protocol", "SASL_PLAINTEXT".into()),
-                ("consumer.override.sasl.mechanism", "PLAIN".into()),
-                ("consumer.override.sasl.jaas.config", of("jaas")),
-            ],
-            false,
-        ),
+        case("wrong-login", &login(of("jaas"))),
+    ]
+}
+
+fn login(jaas: String) -> [(&'static str, String); 3] {
+    [
+        ("consumer.override.security.protocol", "SASL_PLAINTEXT".into()),
+        ("consumer.override.sasl.mechanism", "PLAIN".into()),
+        ("consumer.override.sasl.jaas.config", jaas),
+    ]
+}
+
+/// Connectors that are refused for a value that is a secret.
+fn refused(file: &str) -> Vec<Case> {
+    let of = |key: &str| reference(file, key);
+    let folder = file.rsplit_once('/').expect("a folder").0;
+    let case = |name, config: &[(&'static str, String)]| {
+        let config = config.to_vec();
+        Case { name, config, refused: true }
+    };
+    vec![
         case(
             "wrong-store",
             &[
@@ -102,32 +105,15 @@ fn cases(route: &Route, file: &str, letters: &str) -> Vec<Case> {
                 ("consumer.override.ssl.keystore.password", of("word")),
                 ("consumer.override.ssl.key.password", of("password")),
             ],
-            true,
         ),
-        case(
-            "wrong-module",
-            &[
-                ("consumer.override.security.protocol", "SASL_PLAINTEXT".into()),
-                ("consumer.override.sasl.mechanism", "PLAIN".into()),
-                ("consumer.override.sasl.jaas.config", of("word")),
-            ],
-            true,
-        ),
-        case("wrong-number", &[("tasks.max", of("number"))], true),
-        case("wrong-choice", &[("insert.mode", of("mode"))], true),
-        case("wrong-name", &[("table.name.format", format!("${{{}", of("word")))], true),
-        case("wrong-class", &[("value.converter", of("word"))], true),
-        case(
-            "wrong-transform",
-            &[("transforms", "a".into()), ("transforms.a.type", of("word"))],
-            true,
-        ),
-        case("from-environment", &[("tasks.max", "${e:HUSH}".into())], true),
-        case(
-            "from-folder",
-            &[("tasks.max", format!("${{d:{}:hush}}", file.rsplit_once('/').expect("a folder").0))],
-            true,
-        ),
+        case("wrong-module", &login(of("word"))),
+        case("wrong-number", &[("tasks.max", of("number"))]),
+        case("wrong-choice", &[("insert.mode", of("mode"))]),
+        case("wrong-name", &[("table.name.format", format!("${{{}", of("word")))]),
+        case("wrong-class", &[("value.converter", of("word"))]),
+        case("wrong-transform", &[("transforms", "a".into()), ("transforms.a.type", of("word"))]),
+        case("from-environment", &[("tasks.max", "${e:HUSH}".into())]),
+        case("from-folder", &[("tasks.max", format!("${{d:{folder}:hush}}"))]),
     ]
 }
 
@@ -201,7 +187,8 @@ fn secrets_are_told_nowhere() {
     std::fs::write(at("secrets"), lines).expect("room");
     std::fs::write(at("hush"), "hush-hush-folder\n").expect("room");
     let letters = topic_name("secret-letters");
-    let cases = cases(&route, &at("secrets"), &letters);
+    let mut cases = running(&route, &at("secrets"), &letters);
+    cases.extend(refused(&at("secrets")));
     let mut worker = worker(&route.bootstrap)
         .env("COPYCAT_LOG_LEVEL", "trace")
         .env("HUSH", "hush-hush-environment")
