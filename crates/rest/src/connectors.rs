@@ -8,36 +8,62 @@ use crate::server::App;
 use crate::status::{self, Selection};
 use axum::Json;
 use axum::http::StatusCode;
-use axum::http::header::{HeaderValue, LOCATION};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::response::{IntoResponse, Response};
 use config::{Given, Props};
-use herder::{ConnectorView, Done, Target};
+use herder::{ConnectorView, Done, Target, View};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 const NAME: &str = "name";
 
 /// Names alone, or with `?expand=` an object of what was asked for.
-pub(crate) fn list(app: &App, asked: &Asked) -> Response {
+pub(crate) async fn list(app: &App, asked: &Asked) -> Result<Response, RestError> {
     let view = app.herder.view();
-    let expand: Vec<&str> = asked.params("expand").collect();
-    if expand.is_empty() {
-        return Json(view.connectors.into_keys().collect::<Vec<_>>()).into_response();
+    let expand = Expand {
+        wanted: asked.params("expand").next().is_some(),
+        status: asked.params("expand").any(|what| what == "status"),
+        info: asked.params("expand").any(|what| what == "info"),
+    };
+    if !expand.wanted {
+        return Ok(Json(view.connectors.into_keys().collect::<Vec<_>>()).into_response());
     }
-    let mut all = Map::new();
+    // With thousands of connectors it is long, and others want to be answered meanwhile.
+    let facts = app.facts.clone();
+    let text = tokio::task::spawn_blocking(move || expanded(&view, expand, &facts.worker_id)).await;
+    let text = text.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
+    Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+/// What is told of each connector.
+#[derive(Clone, Copy)]
+struct Expand {
+    wanted: bool,
+    status: bool,
+    info: bool,
+}
+
+/// One connector after the other is written, so that there is never a tree of all of them.
+fn expanded(view: &View, expand: Expand, worker_id: &str) -> String {
+    let mut text = String::from("{");
     for (name, connector) in &view.connectors {
         let mut entry = Map::new();
-        for what in &expand {
-            let body = match *what {
-                "status" => status::body(name, connector, &app.facts.worker_id, None),
-                "info" => info_body(name, connector),
-                _ => continue,
-            };
-            entry.insert((*what).to_owned(), body);
+        if expand.status {
+            let body = status::body(name, connector, worker_id, None);
+            entry.insert("status".to_owned(), body);
         }
-        all.insert(name.clone(), Value::Object(entry));
+        if expand.info {
+            entry.insert("info".to_owned(), info_body(name, connector));
+        }
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(&Value::from(name.as_str()).to_string());
+        text.push(':');
+        text.push_str(&Value::Object(entry).to_string());
     }
-    Json(Value::Object(all)).into_response()
+    text.push('}');
+    text
 }
 
 pub(crate) fn get(app: &App, name: &str) -> Result<Response, RestError> {

@@ -73,7 +73,7 @@ async fn run(
             Ok(Json(openapi::document(&app.facts.version, app.users.is_some())).into_response())
         }
         O::Metrics => metrics::answer(app, asked).await,
-        O::ListConnectors => Ok(connectors::list(app, asked)),
+        O::ListConnectors => connectors::list(app, asked).await,
         O::CreateConnector => connectors::create(app, asked).await,
         O::GetConnector => connectors::get(app, &name),
         O::DeleteConnector => connectors::delete(app, asked, name).await,

@@ -8,6 +8,7 @@ mod data;
 mod files;
 mod machine;
 mod process;
+mod rest;
 mod sink;
 mod table;
 mod workload;
@@ -27,6 +28,8 @@ pub(crate) enum Bench {
     Files(files::Args),
     /// Converters alone: nanoseconds and allocations a record
     Data(data::Args),
+    /// The REST interface with a thousand connectors: time to list them, memory
+    Rest(rest::Args),
 }
 
 pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
@@ -38,6 +41,7 @@ pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
         Bench::Sink(args) => sink::run(&args),
         Bench::Files(args) => files::run(&args),
         Bench::Data(args) => data::run(&args),
+        Bench::Rest(args) => rest::run(&args),
     }
 }
 
