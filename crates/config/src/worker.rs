@@ -154,7 +154,7 @@ pub struct WorkerConfig {
     #[config(key = "topic.creation.enable", default = true)]
     pub topic_creation_enable: bool,
 
-    /// Whether REST tells the topics that each connector has read or written since the worker's start.
+    /// Whether the topics that each connector uses are recorded, for REST.
     #[config(key = "topic.tracking.enable", default = true)]
     pub topic_tracking_enable: bool,
 

@@ -1,5 +1,6 @@
 //! The configuration examples of the pages people read first must be accepted as they stand.
 
+use super::interface::Interface;
 use super::plugins;
 use config::worker::StandaloneConfig;
 use config::{Config, Props};
@@ -33,7 +34,8 @@ fn configurations_in_the_pages_are_valid() {
         .partition(|props| props.get("connector.class").is_none());
     assert!(!workers.is_empty() && !connectors.is_empty(), "the pages have examples");
     for props in &workers {
-        StandaloneConfig::parse(props).unwrap();
+        let rest = StandaloneConfig::parse(props).unwrap().worker.rest;
+        Interface::read(&rest, props).unwrap();
         let worker = Worker::new(props.clone(), plugins(), "localhost:8083".to_owned()).unwrap();
         assert_eq!(worker.check().unwrap(), Vec::<String>::new(), "{props:?}");
     }
