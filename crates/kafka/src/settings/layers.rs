@@ -60,11 +60,15 @@ pub fn layers_for_connector(worker: &Props, connector: &Props, kind: ClientKind)
     let of_worker = |key: &str| ["config.providers", "metric.reporters"].contains(&key);
     let base = worker.iter().filter(|(key, _)| inherits(key) && !of_worker(key)).collect();
     let name = kind.name();
+    // `admin.listeners` is about REST, whatever its prefix looks like.
+    let of_client = |(key, _): &(&str, &str)| {
+        *key != "listeners" && !key.starts_with("listeners.https.") || kind != ClientKind::Admin
+    };
     let (own, overrides) = (format!("{name}."), format!("{name}.override."));
     Layers {
         layers: vec![
             (String::new(), base),
-            (own.clone(), worker.with_prefix(&own)),
+            (own.clone(), worker.with_prefix(&own).iter().filter(of_client).collect()),
             (overrides.clone(), connector.with_prefix(&overrides)),
         ],
     }
