@@ -17,7 +17,7 @@ use crate::status::Retrying;
 use api::{Error, ErrorKind, SinkTask};
 use data::{Batch, RawBatch, TopicPartition};
 use kafka::ClientHandle;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,7 +42,10 @@ struct Progress {
     /// Partitions to be opened (again).
     opening: BTreeSet<TopicPartition>,
     /// Opened again after fencing: records fetched before are dropped.
-    reseating: BTreeSet<TopicPartition>,
+    /// The number is that of the opening whose start is waited for.
+    reseating: BTreeMap<TopicPartition, u64>,
+    /// How often partitions were opened.
+    openings: u64,
     client: Option<ClientHandle>,
     /// The task has accepted what it has not settled.
     unsettled: bool,
@@ -66,7 +69,8 @@ impl Deliver {
         let state = Progress {
             open: BTreeSet::new(),
             opening: BTreeSet::new(),
-            reseating: BTreeSet::new(),
+            reseating: BTreeMap::new(),
+            openings: 0,
             client: None,
             unsettled: false,
             backoff: Backoff::new(BACKOFF_FIRST, backoff_max),
@@ -138,8 +142,12 @@ impl Deliver {
                 // The fetch thread may have stopped waiting.
                 let _gone = done.send(());
             }
-            Command::Reseated(partitions) => {
-                self.state.reseating.retain(|tp| !partitions.contains(tp));
+            Command::Reseated(seats) => {
+                // Those that were taken back since wait for the next opening's start.
+                let due = |tp: &TopicPartition, opening: u64| {
+                    seats.get(tp).is_some_and(|seat| seat.opening >= opening)
+                };
+                self.state.reseating.retain(|tp, opening| !due(tp, *opening));
             }
             Command::Reopen(partitions) => self.open_anew(&partitions),
             Command::Stop => {}
@@ -190,7 +198,8 @@ impl Deliver {
     fn deliver(&mut self, batches: Vec<RawBatch>) -> Result<(), Error> {
         self.context.check()?;
         let state = &self.state;
-        let wanted = |tp: &TopicPartition| state.open.contains(tp) && !state.reseating.contains(tp);
+        let wanted =
+            |tp: &TopicPartition| state.open.contains(tp) && !state.reseating.contains_key(tp);
         let wanted: Vec<RawBatch> = batches.into_iter().filter(|b| wanted(b.tp())).collect();
         if wanted.is_empty() {
             return Ok(());
@@ -274,7 +283,8 @@ impl Deliver {
         self.state.opening.clear();
         // The last owner may have left letters behind.
         self.state.outbox |= self.dead_letters.is_some();
-        self.shared.seated(starts);
+        self.state.openings += 1;
+        self.shared.seated(starts, self.state.openings);
         self.settled();
         Ok(())
     }
@@ -346,7 +356,8 @@ impl Deliver {
     fn take_back(&mut self, partitions: &[TopicPartition]) {
         self.shared.mailbox.drop_partitions(partitions);
         self.state.open.retain(|tp| !partitions.contains(tp));
-        self.state.reseating.extend(partitions.iter().cloned());
+        let next = self.state.openings + 1;
+        self.state.reseating.extend(partitions.iter().map(|tp| (tp.clone(), next)));
         self.state.opening.extend(partitions.iter().cloned());
     }
 
@@ -373,123 +384,5 @@ impl Deliver {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::mailbox::Limits;
-    use super::*;
-    use crate::errors::{Breaker, ErrorLog};
-    use crate::status::StatusCell;
-    use api::{DeadLetter, Result, Seat, Side, SinkContext, StartResolver};
-    use config::Props;
-    use data::{Batch, RawBatchBuilder, TimestampType};
-    use kafka::{ClientSettings, NoRebalance, SinkConsumer};
-
-    fn tp(partition: i32) -> TopicPartition {
-        TopicPartition::new("t", partition)
-    }
-
-    fn record(offset: i64) -> RawBatch {
-        let mut builder = RawBatchBuilder::new(tp(0));
-        builder.push(offset, 0, TimestampType::CreateTime, None, Some(b"1"));
-        builder.finish(offset + 1)
-    }
-
-    /// Cannot open partition 1 at first; whenever it has taken a record there is the next one, until
-    /// the task is told to stop.
-    struct Busy {
-        shared: Arc<Shared>,
-        opened: bool,
-        left: i64,
-    }
-
-    impl SinkTask for Busy {
-        fn open(
-            &mut self,
-            seats: &[Seat],
-            _: &mut dyn StartResolver,
-            _: &mut dyn SinkContext,
-        ) -> Result<Vec<i64>> {
-            if seats.iter().any(|seat| seat.tp == tp(1))
-                && !std::mem::replace(&mut self.opened, true)
-            {
-                return Err(Error::retriable("not now"));
-            }
-            Ok(vec![0; seats.len()])
-        }
-
-        fn put(&mut self, batches: Vec<Batch>, _: &mut dyn SinkContext) -> Result<()> {
-            self.left -= 1;
-            match batches.first() {
-                Some(batch) if self.left > 0 => {
-                    self.shared.mailbox.push(record(batch.next_offset()));
-                }
-                _ => self.shared.mailbox.command(Command::Stop),
-            }
-            Ok(())
-        }
-
-        fn flush(&mut self, _: &mut dyn SinkContext) -> Result<()> {
-            Ok(())
-        }
-
-        fn close(&mut self, _: &[TopicPartition], _: bool, _: &mut dyn SinkContext) {}
-
-        fn outbox(&mut self, _: usize) -> Result<Vec<DeadLetter>> {
-            Ok(Vec::new())
-        }
-
-        fn forwarded(&mut self, _: &[i64]) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    struct Anywhere;
-
-    impl Starts for Anywhere {
-        fn seats(&mut self, _: &ClientHandle, partitions: &[TopicPartition]) -> Result<Vec<Seat>> {
-            let seat = |tp: &TopicPartition| Seat { tp: tp.clone(), topic_id: None };
-            Ok(partitions.iter().map(seat).collect())
-        }
-
-        fn resolve(
-            &mut self,
-            _: &ClientHandle,
-            _: &[TopicPartition],
-            _: bool,
-        ) -> Result<Vec<api::ResolvedStart>> {
-            Ok(Vec::new())
-        }
-    }
-
-    #[test]
-    fn a_partition_that_could_not_be_opened_is_not_held_up_by_those_that_are_busy() {
-        let limits = Limits { batch_rows_max: 9, batch_bytes_max: 999, queue_bytes_max: 999 };
-        let shared = Arc::new(Shared::new(limits, None, StatusCell::default(), None));
-        let connector = "c".to_owned();
-        let log = ErrorLog { connector, task: 0, each_record: false, coordinates: false };
-        let context = Context::new(shared.clone(), Breaker::new(1.0), log, "");
-        let make = |class: &str, side| {
-            (converters::find(class).unwrap().make)(&Props::new(), side).unwrap()
-        };
-        let chain = Chain::new(
-            make("ByteArrayConverter", Side::Key),
-            make("ByteArrayConverter", Side::Value),
-            make("SimpleHeaderConverter", Side::Header),
-            Vec::new(),
-        );
-        let task = Busy { shared: shared.clone(), opened: false, left: 20 };
-        // The pause is over when the thread looks next, as after a command that took long.
-        let (starts, backoff_max) = (Box::new(Anywhere), Duration::ZERO);
-        let deliver =
-            Deliver::new(Box::new(task), chain, context, shared.clone(), starts, None, backoff_max);
-        let settings: ClientSettings = [("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into();
-        let consumer = SinkConsumer::new(&settings, Box::new(NoRebalance)).unwrap();
-        for partition in 0..2 {
-            shared.open(consumer.handle(), &[tp(partition)]);
-        }
-        shared.mailbox.push(record(0));
-        deliver.run().unwrap();
-        assert_eq!(shared.take_seats().into_keys().collect::<Vec<_>>(), [tp(0), tp(1)]);
-    }
-}
+#[path = "deliver_tests.rs"]
+mod tests;

@@ -319,13 +319,13 @@ impl Fetch {
         }
         let partitions: Vec<TopicPartition> = seats.keys().cloned().collect();
         self.shared.mailbox.drop_partitions(&partitions);
-        for (tp, offset) in seats {
-            self.shared.progress().seated(&tp, offset);
-            if self.consumer.seat(&tp, offset).map_err(kafka_error)? {
-                self.mirror.lock().opened(tp, offset);
+        for (tp, seat) in &seats {
+            self.shared.progress().seated(tp, seat.offset);
+            if self.consumer.seat(tp, seat.offset).map_err(kafka_error)? {
+                self.mirror.lock().opened(tp.clone(), seat.offset);
             }
         }
-        self.shared.mailbox.command(Command::Reseated(partitions));
+        self.shared.mailbox.command(Command::Reseated(seats));
         Ok(())
     }
 

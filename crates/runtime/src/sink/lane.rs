@@ -8,7 +8,7 @@
 use super::context::Context;
 use super::deliver::Deliver;
 use super::mailbox::Limits;
-use super::shared::{Command, Shared};
+use super::shared::{Command, Seated, Shared};
 use super::start::Starts;
 use crate::chain::Chain;
 use crate::errors::{Breaker, ErrorLog};
@@ -18,7 +18,7 @@ use api::{Error, SinkTask};
 use data::{RawBatch, TopicPartition};
 use kafka::ClientHandle;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the deliver thread may take to notice that it was cancelled.
@@ -45,6 +45,8 @@ pub struct LaneSettings {
 pub struct Lane {
     shared: Arc<Shared>,
     outcome: crossbeam_channel::Receiver<Result<(), Error>>,
+    /// Starts that were taken and not acted upon yet.
+    taken: Mutex<BTreeMap<TopicPartition, Seated>>,
 }
 
 /// Partitions that a lane was asked to give back.
@@ -109,7 +111,7 @@ impl Lane {
             .name(name)
             .spawn(body)
             .map_err(|error| Error::bug("a thread could not be started").source(error))?;
-        Ok(Lane { shared, outcome })
+        Ok(Lane { shared, outcome, taken: Mutex::default() })
     }
 
     /// Asks the destination for the starts of partitions; they come through [`Lane::take_seats`].
@@ -129,7 +131,15 @@ impl Lane {
 
     /// Takes all starts that are ready.
     pub fn take_seats(&self) -> BTreeMap<TopicPartition, i64> {
-        self.shared.take_seats()
+        let seats = self.shared.take_seats();
+        let starts = seats.iter().map(|(tp, seat)| (tp.clone(), seat.offset)).collect();
+        self.taken().extend(seats);
+        starts
+    }
+
+    /// Each insertion and removal leaves the map whole.
+    fn taken(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Seated>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until all of these have a start or the time is up; takes what is there.
@@ -144,7 +154,10 @@ impl Lane {
     /// What is pushed from now on begins at the start that was taken last; the rest is forgotten.
     pub fn reseated(&self, partitions: &[TopicPartition]) {
         self.shared.mailbox.drop_partitions(partitions);
-        self.shared.mailbox.command(Command::Reseated(partitions.to_vec()));
+        let mut taken = self.taken();
+        let seats = partitions.iter().filter_map(|tp| taken.remove_entry(tp)).collect();
+        drop(taken);
+        self.shared.mailbox.command(Command::Reseated(seats));
     }
 
     pub fn push(&self, batch: RawBatch) {

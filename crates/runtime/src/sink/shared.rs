@@ -17,18 +17,25 @@ pub(crate) enum Command {
     Open { partitions: Vec<TopicPartition>, client: ClientHandle },
     /// Give partitions back; `done` is told when nothing of them is in flight any more.
     Close { partitions: Vec<TopicPartition>, lost: bool, done: crossbeam_channel::Sender<()> },
-    /// The consumer reads these from the start it was last given: earlier records are gone.
-    Reseated(Vec<TopicPartition>),
+    /// What comes of these from now on begins at that start: earlier records are gone.
+    Reseated(BTreeMap<TopicPartition, Seated>),
     /// The log of these is not what it was: settle, then open them again.
     Reopen(Vec<TopicPartition>),
     /// Make durable what was accepted, then end.
     Stop,
 }
 
+/// A start, and which opening gave it: where a partition was opened again since, it says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seated {
+    pub(super) offset: i64,
+    pub(super) opening: u64,
+}
+
 pub(crate) struct Shared {
     pub(crate) mailbox: Mailbox<Command>,
     pub(crate) status: StatusCell,
-    seats: Mutex<BTreeMap<TopicPartition, i64>>,
+    seats: Mutex<BTreeMap<TopicPartition, Seated>>,
     seats_changed: Condvar,
     durable: Mutex<BTreeMap<TopicPartition, i64>>,
     /// For the metrics alone.
@@ -96,24 +103,25 @@ impl Shared {
         Closing { shared: self.clone(), done }
     }
 
-    fn seats(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, i64>> {
+    fn seats(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Seated>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The deliver thread has a start for these partitions. The group hears of it too: where nothing
     /// arrives after a crash, its offsets would else stay behind.
-    pub(crate) fn seated(&self, starts: Vec<(TopicPartition, i64)>) {
+    pub(crate) fn seated(&self, starts: Vec<(TopicPartition, i64)>, opening: u64) {
         let mut progress = self.progress();
         starts.iter().for_each(|(tp, offset)| progress.seated(tp, *offset));
         drop(progress);
         self.durable().extend(starts.iter().cloned());
-        self.seats().extend(starts);
+        let seated = |(tp, offset)| (tp, Seated { offset, opening });
+        self.seats().extend(starts.into_iter().map(seated));
         self.seats_changed.notify_all();
         self.tell();
     }
 
     /// Takes all starts that are ready.
-    pub(crate) fn take_seats(&self) -> BTreeMap<TopicPartition, i64> {
+    pub(crate) fn take_seats(&self) -> BTreeMap<TopicPartition, Seated> {
         std::mem::take(&mut *self.seats())
     }
 
@@ -130,7 +138,7 @@ impl Shared {
             let waited = self.seats_changed.wait_timeout(seats, left);
             seats = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        partitions.iter().map(|tp| seats.remove(tp)).collect()
+        partitions.iter().map(|tp| Some(seats.remove(tp)?.offset)).collect()
     }
 
     /// Forgets starts of partitions that were given back meanwhile.

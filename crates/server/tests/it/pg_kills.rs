@@ -46,6 +46,7 @@ impl PgWorker {
 }
 
 impl Drop for PgWorker {
+    #[expect(clippy::print_stderr, reason = "shown by the test harness when a test fails")]
     fn drop(&mut self) {
         // It may have been killed by the test.
         let _ended = self.process.kill();
@@ -53,7 +54,7 @@ impl Drop for PgWorker {
         if std::thread::panicking() {
             let log = std::fs::read_to_string(&self.log).unwrap_or_default();
             let tail: Vec<&str> = log.lines().rev().take(40).collect();
-            println!("the worker's last lines, newest first:\n{}", tail.join("\n"));
+            eprintln!("the worker's last lines, newest first:\n{}", tail.join("\n"));
         }
     }
 }
