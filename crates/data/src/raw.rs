@@ -252,6 +252,12 @@ impl RawBatch {
         let records = self.records.get(..to).unwrap_or(&self.records).to_vec();
         RawBatch { records, next_offset, ..self.clone() }
     }
+
+    /// The records before an offset; the position does not go beyond it.
+    pub fn before(&self, end: i64) -> RawBatch {
+        let records = self.records.partition_point(|record| record.offset < end);
+        RawBatch { next_offset: self.next_offset.min(end), ..self.head(records) }
+    }
 }
 
 /// Collects the records of one partition. Limits are the caller's: see [`RawBatchBuilder::bytes`].

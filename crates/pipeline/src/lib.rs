@@ -10,5 +10,6 @@ pub mod formats;
 pub mod install;
 mod mapping;
 pub mod outbox;
+pub mod replay;
 pub mod schema;
 pub mod worker;

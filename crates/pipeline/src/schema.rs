@@ -26,6 +26,7 @@ pub(crate) const CODE: &[&str] = &[
     include_str!("../sql/code/clusters.sql"),
     include_str!("../sql/code/consumers.sql"),
     include_str!("../sql/code/positions.sql"),
+    include_str!("../sql/code/replays.sql"),
     include_str!("../sql/code/produce.sql"),
     include_str!("../sql/code/views.sql"),
 ];

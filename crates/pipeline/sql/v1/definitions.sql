@@ -129,13 +129,18 @@ CREATE TABLE pipeline_kafka.replays (
   config_version bigint NOT NULL DEFAULT nextval('pipeline_kafka.config_versions'),
   created_at timestamptz NOT NULL DEFAULT now(),
   started_at timestamptz,
-  finished_at timestamptz
+  finished_at timestamptz,
+  in_client boolean NOT NULL DEFAULT false,
+  lease_owner uuid,
+  lease_until timestamptz
 );
 CREATE INDEX replays_consumer ON pipeline_kafka.replays (consumer_id);
 COMMENT ON TABLE pipeline_kafka.replays IS 'Requests to read a range of a topic once more, beside the live flow; made by replay.';
 COMMENT ON COLUMN pipeline_kafka.replays.owner IS 'The role that called replay; rows are written as this role.';
 COMMENT ON COLUMN pipeline_kafka.replays.start_at IS 'As consumers.start, without latest and group.';
 COMMENT ON COLUMN pipeline_kafka.replays.end_at IS 'First offset that is not read any more: latest (the end when the replay begins), a time or a map of partitions to offsets.';
+COMMENT ON COLUMN pipeline_kafka.replays.in_client IS 'It runs in copycat pg replay, not in a worker.';
+COMMENT ON COLUMN pipeline_kafka.replays.lease_owner IS 'The process that runs it, until lease_until; after that another may take it.';
 COMMENT ON COLUMN pipeline_kafka.replays.started_at IS 'When starts and ends were resolved into replay_offsets.';
 
 CREATE TABLE pipeline_kafka.outbox (

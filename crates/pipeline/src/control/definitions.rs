@@ -207,5 +207,7 @@ pub struct Replay {
     pub only_partitions: Option<Vec<i32>>,
     /// Starts and ends are in `replay_offsets`.
     pub started: bool,
+    /// It runs in a client, which asked for it: workers leave it alone.
+    pub in_client: bool,
     pub config_version: i64,
 }

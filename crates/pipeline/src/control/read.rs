@@ -63,8 +63,7 @@ fn replays_sql() -> String {
     )
 }
 
-const VOLATILE: &str =
-    "'{state,state_detail,state_since,blocked_partition,blocked_offset}'::text[]";
+const VOLATILE: &str = "'{state,state_detail,state_since,blocked_partition,blocked_offset,lease_owner,lease_until}'::text[]";
 
 /// Everything as it is now.
 pub(super) fn definitions(
@@ -191,6 +190,7 @@ struct ReplayRow {
     mode: Mode,
     only_partitions: Option<Vec<i32>>,
     started: bool,
+    in_client: bool,
     config_version: i64,
 }
 
@@ -207,6 +207,7 @@ fn replay(text: &str) -> Result<Replay, serde_json::Error> {
         mode: row.mode,
         only_partitions: row.only_partitions,
         started: row.started,
+        in_client: row.in_client,
         config_version: row.config_version,
     })
 }

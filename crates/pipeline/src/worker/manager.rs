@@ -8,6 +8,7 @@ use super::lanes::Workshop;
 use super::observer::Observer;
 use super::properties::{Clients, outbox_clients};
 use super::questions::Questions;
+use super::replays::Replays;
 use super::standing::{Standing, standing};
 use super::{Farewell, Options, Stop};
 use crate::control::{Consumer, Control, Definitions, Error, ErrorKind};
@@ -45,7 +46,7 @@ pub(super) struct Manager<'a> {
     pub(super) options: &'a Options,
     control: Control,
     sessions: usize,
-    pub(super) workshop: Workshop,
+    pub(super) workshop: Arc<Workshop>,
     pub(super) definitions: Definitions,
     pub(super) clusters: BTreeMap<String, Cluster>,
     pub(super) groups: BTreeMap<GroupKey, Group>,
@@ -58,6 +59,7 @@ pub(super) struct Manager<'a> {
     away: bool,
     /// `None` when leaving.
     outbox: Option<Outbox>,
+    replays: Replays,
 }
 
 impl<'a> Manager<'a> {
@@ -93,7 +95,7 @@ impl<'a> Manager<'a> {
             options,
             control,
             sessions,
-            workshop: Workshop::new(pool, questions, Arc::new(Budget::default())),
+            workshop: Arc::new(Workshop::new(pool, questions, Arc::new(Budget::default()))),
             definitions: Definitions::default(),
             clusters: BTreeMap::new(),
             groups: BTreeMap::new(),
@@ -104,6 +106,7 @@ impl<'a> Manager<'a> {
             heartbeat_due: Instant::now(),
             away: false,
             outbox: Some(outbox),
+            replays: Replays::new(worker),
         })
     }
 
@@ -178,6 +181,7 @@ impl<'a> Manager<'a> {
     fn look_round(&mut self) {
         self.end_broken_groups();
         self.reconcile();
+        self.replays.follow(&self.definitions, &self.workshop);
         for ((cluster, _), group) in &mut self.groups {
             group.start_readers();
             let answered = self.clusters.get(cluster).and_then(|cluster| {
@@ -273,6 +277,7 @@ impl<'a> Manager<'a> {
         let deadline = Instant::now() + LEAVE;
         let groups: Vec<Group> =
             std::mem::take(&mut self.groups).into_values().chain(self.leaving.drain(..)).collect();
+        self.replays.stop();
         for group in &groups {
             group.stop();
         }
@@ -284,6 +289,7 @@ impl<'a> Manager<'a> {
         for group in groups {
             group.join(deadline);
         }
+        self.replays.join(deadline);
         // Its lease goes with the row of this worker.
         self.outbox = None;
         farewell.begin();

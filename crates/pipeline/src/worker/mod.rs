@@ -9,19 +9,20 @@
 //! go on holds up nobody else.
 
 mod fetch;
-mod format;
+pub(crate) mod format;
 mod group;
 mod lanes;
 mod manager;
 mod observer;
-mod properties;
-mod questions;
+pub(crate) mod properties;
+pub(crate) mod questions;
 mod readers;
 mod reconcile;
+mod replays;
 mod router;
 mod standing;
-mod starts;
-mod writes;
+pub(crate) mod starts;
+pub(crate) mod writes;
 
 use crate::control::{Control, ControlOptions, Error, ErrorKind};
 use manager::Manager;

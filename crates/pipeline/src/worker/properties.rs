@@ -24,17 +24,17 @@ const DEFAULTS: &[(&str, &str)] = &[
 
 /// The settings of a cluster's consumers and of its questions.
 #[derive(Clone)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     /// Without a group.
-    pub(super) consumer: ClientSettings,
-    pub(super) admin: ClientSettings,
+    pub(crate) consumer: ClientSettings,
+    pub(crate) admin: ClientSettings,
     /// For the messages of the outbox.
-    pub(super) producer: ClientSettings,
+    pub(crate) producer: ClientSettings,
 }
 
 /// # Errors
 /// What is wrong, naming the property; for the detail of a blocked consumer.
-pub(super) fn clients(cluster: &Cluster) -> Result<Clients, String> {
+pub(crate) fn clients(cluster: &Cluster) -> Result<Clients, String> {
     let mut props = Props::new();
     for (key, value) in &cluster.properties {
         props.insert(key.clone(), resolved(key, value)?);
@@ -56,7 +56,7 @@ pub(super) fn clients(cluster: &Cluster) -> Result<Clients, String> {
 ///
 /// # Errors
 /// As [`clients`].
-pub(super) fn outbox_clients(cluster: &Cluster) -> Result<crate::outbox::Clients, String> {
+pub(crate) fn outbox_clients(cluster: &Cluster) -> Result<crate::outbox::Clients, String> {
     let Clients { consumer, admin, producer } = clients(cluster)?;
     Ok(crate::outbox::Clients { producer, consumer, admin })
 }

@@ -23,24 +23,24 @@ const STARTS: &str = "SELECT pipeline_kafka._store_starts($1::int4, $2::int8, $3
 
 /// A position as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
-    pub(super) next_offset: i64,
-    pub(super) topic_id: Option<String>,
+pub(crate) struct Stored {
+    pub(crate) next_offset: i64,
+    pub(crate) topic_id: Option<String>,
 }
 
 /// The connection, shared by all lanes.
-pub(super) struct Questions {
+pub(crate) struct Questions {
     config: ConnectConfig,
     open: Mutex<Option<(Connection, Instant)>>,
 }
 
-type Params<'a> = [Option<&'a str>];
+pub(crate) type Params<'a> = [Option<&'a str>];
 
 impl Questions {
     /// Does not connect yet.
     /// # Errors
     /// A URL that cannot be used.
-    pub(super) fn new(database_url: &str) -> Result<Questions, Error> {
+    pub(crate) fn new(database_url: &str) -> Result<Questions, Error> {
         let mut config = ConnectConfig::parse(database_url)?;
         if config.application_name.is_none() {
             config.application_name = Some("copycat pg".to_owned());
@@ -54,14 +54,14 @@ impl Questions {
     }
 
     /// Closes the connection if nobody needs it; to be called now and then.
-    pub(super) fn close_idle(&self) {
+    pub(crate) fn close_idle(&self) {
         let Ok(mut open) = self.open.try_lock() else { return };
         if open.as_ref().is_some_and(|(_, used)| used.elapsed() > IDLE) {
             *open = None;
         }
     }
 
-    fn ask<T>(
+    pub(crate) fn ask<T>(
         &self,
         sql: &str,
         params: &Params<'_>,
@@ -85,7 +85,7 @@ impl Questions {
     }
 
     /// Where a consumer stands, by partition.
-    pub(super) fn positions(&self, consumer: i32) -> Result<BTreeMap<i32, Stored>, Error> {
+    pub(crate) fn positions(&self, consumer: i32) -> Result<BTreeMap<i32, Stored>, Error> {
         self.ask(POSITIONS, &[Some(&consumer.to_string())], |rows| {
             let position = |row| {
                 let topic_id = rows.text(row, 2).map(str::to_owned);
@@ -98,7 +98,7 @@ impl Questions {
 
     /// Stores where a consumer begins, for all partitions that the topic has. False: its definition is
     /// another one by now.
-    pub(super) fn store_starts(
+    pub(crate) fn store_starts(
         &self,
         (consumer, config_version): (i32, i64),
         topic_id: Option<&str>,

@@ -46,7 +46,7 @@ pub(super) struct ConsumerStarts {
 }
 
 /// An error of the control schema as a lane takes it.
-fn of_database(error: control::Error) -> Error {
+pub(crate) fn of_database(error: control::Error) -> Error {
     use control::ErrorKind as C;
     let ours = match error.kind {
         C::Unreachable => Error::retriable(error.message),
@@ -91,29 +91,9 @@ fn lack(
 }
 
 impl ConsumerStarts {
-    /// The topic's id and its partitions.
-    fn topic(&self) -> Result<(Option<String>, usize), Error> {
-        let name = &*self.beginning.topic;
-        let described = self.admin.describe_topics(&[name], ASK_TIMEOUT);
-        match described.and_then(|mut one| one.pop().transpose()) {
-            Ok(Some(topic)) => Ok((topic.id.map(|id| id.to_string()), topic.partitions)),
-            // Brokers too old for topic ids.
-            Err(error) if error.kind() == K::Unsupported => {
-                let topic = self.admin.topic(name, ASK_TIMEOUT).map_err(kafka_error)?;
-                Ok((None, topic.partitions))
-            }
-            Ok(None) => Err(Error::retriable(format!("kafka does not describe the topic {name}"))),
-            // It is waited for: the worker as a whole says that it is not there.
-            Err(error) if error.kind() == K::UnknownTopic => {
-                Err(Error::retriable(error.to_string()))
-            }
-            Err(error) => Err(kafka_error(error)),
-        }
-    }
-
     /// Resolves and stores the start, unless that was done before.
     fn begin(&self, client: &ClientHandle) -> Result<Option<String>, Error> {
-        let (topic_id, partitions) = self.topic()?;
+        let (topic_id, partitions) = topic_of(&self.admin, &self.beginning.topic)?;
         let beginning = &self.beginning;
         if beginning.started.load(Ordering::Acquire) {
             return Ok(topic_id);
@@ -241,8 +221,25 @@ fn watermarks(client: &ClientHandle, tp: &TopicPartition) -> Result<Watermarks, 
     client.watermarks(tp, ASK_TIMEOUT).map_err(kafka_error)
 }
 
+/// The topic's id and its partitions.
+pub(crate) fn topic_of(admin: &Admin, name: &str) -> Result<(Option<String>, usize), Error> {
+    let described = admin.describe_topics(&[name], ASK_TIMEOUT);
+    match described.and_then(|mut one| one.pop().transpose()) {
+        Ok(Some(topic)) => Ok((topic.id.map(|id| id.to_string()), topic.partitions)),
+        // Brokers too old for topic ids.
+        Err(error) if error.kind() == K::Unsupported => {
+            let topic = admin.topic(name, ASK_TIMEOUT).map_err(kafka_error)?;
+            Ok((None, topic.partitions))
+        }
+        Ok(None) => Err(Error::retriable(format!("kafka does not describe the topic {name}"))),
+        // It is waited for: the worker as a whole says that it is not there.
+        Err(error) if error.kind() == K::UnknownTopic => Err(Error::retriable(error.to_string())),
+        Err(error) => Err(kafka_error(error)),
+    }
+}
+
 /// A start as offsets, one a partition.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     start: &Start,
     client: &ClientHandle,
     partitions: &[TopicPartition],

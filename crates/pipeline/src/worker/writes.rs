@@ -11,7 +11,7 @@ use sql::table::TableName;
 /// The settings of the sink of one lane.
 /// # Errors
 /// Parts of the definition that contradict each other.
-pub(super) fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> {
+pub(crate) fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> {
     let settings = &consumer.settings;
     let mut writes = ConsumerWrites::new(match settings.mode {
         Mode::Append => ConsumerMode::Append,

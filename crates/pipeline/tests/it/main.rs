@@ -10,6 +10,7 @@ mod manual;
 mod outbox;
 mod psql;
 mod refusals;
+mod replaying;
 mod replays;
 mod reports;
 mod rights;
