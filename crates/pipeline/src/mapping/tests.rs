@@ -1,3 +1,5 @@
+//! Mapped values, in every form of a source: as JSON, and beside records that have none.
+
 use super::*;
 use api::Side;
 use config::Props;
