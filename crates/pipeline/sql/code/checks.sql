@@ -125,6 +125,7 @@ CREATE OR REPLACE FUNCTION pipeline_kafka._check_relation(relation regclass) RET
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   c pg_class;
+  unlogged regclass;
 BEGIN
   SELECT * INTO c FROM pg_class p WHERE p.oid = relation;
   IF NOT FOUND THEN
@@ -141,9 +142,19 @@ BEGIN
         WHEN 'f' THEN 'It is a foreign table whose server takes no rows.' ELSE 'It is a view that cannot be written to.' END,
       HINT = CASE WHEN c.relkind = 'v' THEN 'Give it an INSTEAD OF INSERT trigger, or name the table below.' ELSE 'Name a table.' END;
   END IF;
-  IF c.relpersistence = 'u' THEN
-    RAISE WARNING USING MESSAGE = format('%s is UNLOGGED: a crash of the server empties it while the positions stay', relation),
-      HINT = format('Its rows are not exactly once then. ALTER TABLE %s SET LOGGED;', relation);
+  IF c.relnamespace::regnamespace::text IN ('pipeline_kafka', 'pg_catalog', 'information_schema') THEN
+    RAISE EXCEPTION USING ERRCODE = '42809', MESSAGE = format('%s belongs to the schema %s, which keeps its own tables', relation, c.relnamespace::regnamespace),
+      HINT = 'Name a table of your own.';
+  END IF;
+  IF c.relkind = 'f' THEN
+    RAISE WARNING USING MESSAGE = format('%s is a foreign table: its rows are committed elsewhere, and not together with the positions', relation),
+      HINT = 'After a crash some may be there twice. Into a local table each comes once.';
+  END IF;
+  SELECT t.relid INTO unlogged FROM pg_partition_tree(relation) t JOIN pg_class p ON p.oid = t.relid AND p.relpersistence = 'u' ORDER BY t.level LIMIT 1;
+  IF c.relpersistence = 'u' OR FOUND THEN
+    unlogged := coalesce(unlogged, relation);
+    RAISE WARNING USING MESSAGE = format('%s is UNLOGGED: a crash of the server empties it while the positions stay', unlogged),
+      HINT = format('Its rows are not exactly once then. ALTER TABLE %s SET LOGGED;', unlogged);
   END IF;
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_relation(regclass) IS 'Raises unless workers can insert rows into the relation.';

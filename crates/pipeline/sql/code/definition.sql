@@ -173,8 +173,9 @@ BEGIN
   IF c.format = 'text' AND coalesce(c.quote, c.escape) IS NOT NULL THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'the format text has no quote or escape', HINT = 'Take the format csv.';
   END IF;
-  PERFORM pipeline_kafka._check_separator('delimiter', c.delimiter), pipeline_kafka._check_separator('quote', c.quote),
-    pipeline_kafka._check_separator('escape', c.escape);
+  PERFORM pipeline_kafka._check_separator('delimiter', c.delimiter);
+  PERFORM pipeline_kafka._check_separator('quote', c.quote);
+  PERFORM pipeline_kafka._check_separator('escape', c.escape);
   IF c.format = 'csv' AND coalesce(c.delimiter, ',') = coalesce(c.quote, '"') THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'delimiter and quote are the same';
   END IF;
@@ -197,15 +198,15 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   unknown text;
 BEGIN
-  PERFORM pipeline_kafka._check_choice('mode', c.mode, ARRAY['append', 'ignore', 'upsert']),
-    pipeline_kafka._check_choice('tombstones', c.tombstones, ARRAY['ignore', 'delete']),
-    pipeline_kafka._check_choice('on_error', c.on_error, ARRAY['dead_letter', 'stop']),
-    pipeline_kafka._check_choice('on_gap', c.on_gap, ARRAY['stop', 'earliest']),
-    pipeline_kafka._check_choice('unknown_fields', c.unknown_fields, ARRAY['ignore', 'error']),
-    pipeline_kafka._check_range('batchsize', c.batchsize, 1, 2147483647),
-    pipeline_kafka._check_range('maxbytes', c.maxbytes, 1, 2147483647),
-    pipeline_kafka._check_range('timeout', c.timeout, 0, 2147483647),
-    pipeline_kafka._check_range('error_limit', c.error_limit, 0, 1);
+  PERFORM pipeline_kafka._check_choice('mode', c.mode, ARRAY['append', 'ignore', 'upsert']);
+  PERFORM pipeline_kafka._check_choice('tombstones', c.tombstones, ARRAY['ignore', 'delete']);
+  PERFORM pipeline_kafka._check_choice('on_error', c.on_error, ARRAY['dead_letter', 'stop']);
+  PERFORM pipeline_kafka._check_choice('on_gap', c.on_gap, ARRAY['stop', 'earliest']);
+  PERFORM pipeline_kafka._check_choice('unknown_fields', c.unknown_fields, ARRAY['ignore', 'error']);
+  PERFORM pipeline_kafka._check_range('batchsize', c.batchsize, 1, 2147483647);
+  PERFORM pipeline_kafka._check_range('maxbytes', c.maxbytes, 1, 2147483647);
+  PERFORM pipeline_kafka._check_range('timeout', c.timeout, 0, 2147483647);
+  PERFORM pipeline_kafka._check_range('error_limit', c.error_limit, 0, 1);
   IF c.parallelism IS NOT NULL THEN
     PERFORM pipeline_kafka._check_range('parallelism', c.parallelism, 1, 1000);
   END IF;
@@ -288,6 +289,10 @@ BEGIN
     END IF;
     PERFORM pipeline_kafka._check_target(c, c.relation);
   ELSE
+    IF c.format <> 'json' AND c.route ^@ 'field:' THEN
+      RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the format %s has no fields that name the relation', c.format),
+        HINT = 'Take the route key or header:NAME, or the format json.';
+    END IF;
     FOREACH relation IN ARRAY c.relations LOOP
       PERFORM pipeline_kafka._check_target(c, relation);
     END LOOP;

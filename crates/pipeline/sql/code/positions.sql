@@ -124,7 +124,8 @@ BEGIN
   IF c.transform IS NOT NULL AND target <> c.relation THEN
     PERFORM pipeline_kafka._check_transform(target, c.transform::regprocedure);
   END IF;
-  PERFORM pipeline_kafka._check_target(c, target), pipeline_kafka._check_worker();
+  PERFORM pipeline_kafka._check_target(c, target);
+  PERFORM pipeline_kafka._check_worker();
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_target_of_replay(pipeline_kafka.consumers, regclass, text, boolean) IS 'Raises unless a replay can write to the relation and does no harm there.';
 

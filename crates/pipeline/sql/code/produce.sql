@@ -27,8 +27,10 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   the_id bigint;
 BEGIN
-  PERFORM pipeline_kafka._check_topic(produce_message.topic), pipeline_kafka._check_cluster(produce_message.cluster),
-    pipeline_kafka._check_partition(produce_message.partition), pipeline_kafka._check_headers(produce_message.headers);
+  PERFORM pipeline_kafka._check_topic(produce_message.topic);
+  PERFORM pipeline_kafka._check_cluster(produce_message.cluster);
+  PERFORM pipeline_kafka._check_partition(produce_message.partition);
+  PERFORM pipeline_kafka._check_headers(produce_message.headers);
   INSERT INTO pipeline_kafka.outbox (cluster, topic, partition, key, value, headers)
   VALUES (produce_message.cluster, produce_message.topic, produce_message.partition, produce_message.key, message, produce_message.headers)
   RETURNING id INTO the_id;

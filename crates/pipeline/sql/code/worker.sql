@@ -6,24 +6,49 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION pipeline_kafka._alive(timestamptz) IS 'Whether a worker with that heartbeat is alive.';
 
-CREATE OR REPLACE FUNCTION pipeline_kafka._sum_up(consumer integer) RETURNS void
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-  UPDATE pipeline_kafka.consumers c
-  SET state = s.state, state_detail = s.detail, blocked_partition = s.blocked_partition,
-      blocked_offset = s.blocked_offset, state_since = clock_timestamp()
-  FROM (SELECT * FROM (
+CREATE OR REPLACE FUNCTION pipeline_kafka._gravest(
+  consumer integer, OUT state text, OUT detail text, OUT blocked_partition integer, OUT blocked_offset bigint
+) LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT * FROM (
     SELECT s.state, s.detail, s.blocked_partition, s.blocked_offset
     FROM pipeline_kafka.states s JOIN pipeline_kafka.workers w USING (worker)
     JOIN pipeline_kafka.consumers k ON k.id = s.consumer_id AND k.config_version = s.config_version
     WHERE s.consumer_id = consumer AND pipeline_kafka._alive(w.heartbeat_at)
     UNION ALL SELECT 'starting', NULL, NULL, NULL) AS reported
-    ORDER BY array_position(ARRAY['blocked', 'backing_off', 'catching_up', 'running', 'starting'], state)
-    LIMIT 1) AS s
+  ORDER BY array_position(ARRAY['blocked', 'backing_off', 'catching_up', 'running', 'starting'], reported.state), reported.detail
+  LIMIT 1
+$$;
+COMMENT ON FUNCTION pipeline_kafka._gravest(integer) IS 'The gravest state that a worker that is alive reports of the consumer.';
+
+CREATE OR REPLACE FUNCTION pipeline_kafka._sum_up(consumer integer) RETURNS void
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE pipeline_kafka.consumers c
+  SET state = s.state, state_detail = s.detail, blocked_partition = s.blocked_partition,
+      blocked_offset = s.blocked_offset, state_since = clock_timestamp()
+  FROM pipeline_kafka._gravest(consumer) AS s
   WHERE c.id = consumer AND c.enabled
     AND (c.state, c.state_detail, c.blocked_partition, c.blocked_offset)
       IS DISTINCT FROM (s.state, s.detail, s.blocked_partition, s.blocked_offset)
 $$;
 COMMENT ON FUNCTION pipeline_kafka._sum_up(integer) IS 'Makes the gravest state that a worker reports the state of the consumer.';
+
+CREATE OR REPLACE FUNCTION pipeline_kafka._sum_up_all() RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  consumer integer;
+BEGIN
+  FOR consumer IN SELECT c.id FROM pipeline_kafka.consumers c, pipeline_kafka._gravest(c.id) AS s
+    WHERE c.enabled AND (c.state, c.state_detail, c.blocked_partition, c.blocked_offset)
+      IS DISTINCT FROM (s.state, s.detail, s.blocked_partition, s.blocked_offset) ORDER BY 1
+  LOOP
+    -- Whoever holds it is about to say something, or the next heartbeat does this.
+    PERFORM FROM pipeline_kafka.consumers c WHERE c.id = consumer FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND THEN
+      PERFORM pipeline_kafka._sum_up(consumer);
+    END IF;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._sum_up_all() IS 'What a worker has said ends with its life: nobody says it again, and a heartbeat notices.';
 
 CREATE OR REPLACE FUNCTION pipeline_kafka._set_state(
   consumer integer, version bigint, worker uuid, state text, detail text,

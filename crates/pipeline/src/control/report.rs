@@ -157,6 +157,7 @@ impl Control {
                 other => drop(other?),
             }
             connection.execute(PRUNE, wait)?;
+            connection.query_text("SELECT pipeline_kafka._sum_up_all()", wait)?;
             Ok(())
         })
     }

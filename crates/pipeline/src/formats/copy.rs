@@ -1,6 +1,6 @@
 //! The converter of COPY's formats: fields go to the columns of the relation by their places.
 
-use super::{Column, Csv, Fault, Text, bytea, decode, no_encoding, structure};
+use super::{Column, Csv, Fault, Read, Text, bytea, decode, no_encoding, structure};
 use api::{Converter, EncodeError, Encoded, Side};
 use data::{Batch, Cell, Rows, Schema, Span};
 use std::sync::Arc;
@@ -36,6 +36,12 @@ impl CopyConverter {
         let schema = structure(&columns);
         let fields = Vec::with_capacity(columns.len());
         CopyConverter { form, columns, schema, fields, scratch: Vec::new() }
+    }
+}
+
+impl Read for CopyConverter {
+    fn columns(&self) -> usize {
+        self.columns.len()
     }
 
     fn read(&mut self, message: &[u8], place: Span, rows: &mut Rows) -> Result<(), Fault> {
@@ -77,8 +83,8 @@ impl Converter for CopyConverter {
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
-        let (class, columns) = (self.class(), self.columns.len());
-        decode(side, class, batch, columns, |bytes, place, rows| self.read(bytes, place, rows));
+        let (class, columns) = (self.class(), Read::columns(self));
+        decode(side, class, batch, columns, |_, bytes, place, rows| self.read(bytes, place, rows));
     }
 
     fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {

@@ -12,16 +12,18 @@ mod bytea;
 mod copy;
 mod csv;
 mod line;
+mod routed;
 mod text;
 mod whole;
 
 pub use copy::CopyConverter;
 pub use csv::Csv;
+pub use routed::Routed;
 pub use text::Text;
 pub use whole::{OneColumn, WholeText};
 
 pub use crate::control::Column;
-use api::Side;
+use api::{Converter, Side};
 use data::{Batch, Cell, Reject, Rows, Schema, SchemaBuilder, Stage, Type};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -84,14 +86,23 @@ fn structure(columns: &[Column]) -> Arc<Schema> {
     Arc::new(builder.build().unwrap_or_else(|_| Schema::new(Type::Struct)))
 }
 
+/// What reads a message as the row of one relation.
+pub(crate) trait Read: Converter {
+    /// The columns that a message fills.
+    fn columns(&self) -> usize;
+
+    /// Pushes exactly one row, or none where it refuses. `place`: where the message is in the batch.
+    fn read(&mut self, message: &[u8], place: data::Span, rows: &mut Rows) -> Result<(), Fault>;
+}
+
 /// The walk over a batch: one row a record, nulls for what is dead or null, rejects for what `read`
-/// refuses.
+/// refuses. It is given the number of the record in the batch first.
 fn decode(
     side: Side,
     class: &'static str,
     batch: &mut Batch,
     cells_per_row: usize,
-    mut read: impl FnMut(&[u8], data::Span, &mut Rows) -> Result<(), Fault>,
+    mut read: impl FnMut(usize, &[u8], data::Span, &mut Rows) -> Result<(), Fault>,
 ) {
     let raw = Arc::clone(&batch.raw);
     let mut rows = Rows::over(Arc::clone(raw.arena()));
@@ -102,7 +113,7 @@ fn decode(
             Side::Key | Side::Header => raw.get(record.key).map(|bytes| (bytes, record.key)),
         };
         let outcome = match found {
-            Some((bytes, place)) if batch.alive.is_alive(row) => read(bytes, place, &mut rows),
+            Some((bytes, place)) if batch.alive.is_alive(row) => read(row, bytes, place, &mut rows),
             Some(_) => {
                 push_dead(&mut rows);
                 continue;

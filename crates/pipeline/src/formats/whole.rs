@@ -1,8 +1,8 @@
 //! Bytes that are one value: a message for the only column of a relation, a key that is text.
 
-use super::{Column, Fault, decode, no_encoding, scalar, structure};
+use super::{Column, Fault, Read, decode, no_encoding, scalar, structure};
 use api::{Converter, EncodeError, Encoded, Side};
-use data::{Batch, Cell, Rows, Schema, Type};
+use data::{Batch, Cell, Rows, Schema, Span, Type};
 use std::sync::Arc;
 
 /// Puts a message as it is into the only column of a relation; as text where that is not a bytea.
@@ -17,24 +17,32 @@ impl OneColumn {
     }
 }
 
+impl Read for OneColumn {
+    fn columns(&self) -> usize {
+        1
+    }
+
+    fn read(&mut self, message: &[u8], place: Span, rows: &mut Rows) -> Result<(), Fault> {
+        let cell = if self.bytea {
+            Cell::Bytes(place)
+        } else if std::str::from_utf8(message).is_ok() {
+            Cell::Text(place)
+        } else {
+            return Err(Fault::encoding());
+        };
+        let span = rows.alloc_from(&[cell]);
+        rows.push(Some(&self.schema), Cell::Struct(span));
+        Ok(())
+    }
+}
+
 impl Converter for OneColumn {
     fn class(&self) -> &'static str {
         "bytea"
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
-        decode(side, "bytea", batch, 1, |bytes, place, rows| {
-            let cell = if self.bytea {
-                Cell::Bytes(place)
-            } else if std::str::from_utf8(bytes).is_ok() {
-                Cell::Text(place)
-            } else {
-                return Err(Fault::encoding());
-            };
-            let span = rows.alloc_from(&[cell]);
-            rows.push(Some(&self.schema), Cell::Struct(span));
-            Ok(())
-        });
+        decode(side, "bytea", batch, 1, |_, bytes, place, rows| self.read(bytes, place, rows));
     }
 
     fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
@@ -59,7 +67,7 @@ impl Converter for WholeText {
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
-        decode(side, "text", batch, 0, |bytes, place, rows| {
+        decode(side, "text", batch, 0, |_, bytes, place, rows| {
             if std::str::from_utf8(bytes).is_err() {
                 return Err(Fault::encoding());
             }

@@ -3,21 +3,55 @@
 //! Place in the data path: at the start of a lane. The one place that knows which converter reads
 //! which format.
 
-use crate::control::{Column, Format, Settings};
-use crate::formats::{CopyConverter, Csv, OneColumn, Text, WholeText};
+use super::writes::names;
+use crate::control::{Column, Format, Settings, Target};
+use crate::formats::{CopyConverter, Csv, OneColumn, Read, Routed, Text, WholeText};
 use crate::mapping::Mapping;
 use api::{Converter, Side};
 use config::Props;
 use runtime::{Chain, Step};
 
-/// The chain that decodes a consumer's records for a relation with these columns; none where the
-/// records themselves say which relation they are for.
+/// The chain that decodes the records of a consumer.
 ///
 /// # Errors
-/// A format that needs to know one relation's columns; for the detail of a blocked consumer.
+/// A definition that does not go with the relations as they are now; for the detail of a blocked
+/// consumer.
+pub(crate) fn chain_to(settings: &Settings, target: &Target) -> Result<Chain, String> {
+    match target {
+        Target::Relation(relation) => chain(settings, Some(&relation.columns)),
+        Target::Routed { route, relations } if by_place(settings) => {
+            let read = |relation| by_places(settings, relation);
+            let reads = relations.iter().map(|relation| read(&relation.columns));
+            let value = Routed::new(route, names(relations), reads.collect::<Result<_, _>>()?)?;
+            chain_of(settings, Box::new(value), None)
+        }
+        Target::Routed { .. } | Target::Dropped => chain(settings, None),
+    }
+}
+
+/// The chain that decodes records for a relation with these columns; none where the records themselves
+/// say which relation they are for.
+///
+/// # Errors
+/// As [`chain_to`].
 pub(crate) fn chain(settings: &Settings, columns: Option<&[Column]>) -> Result<Chain, String> {
-    let key = key(settings.key_format)?;
-    let value = value(settings, columns)?;
+    let value = match (settings.format, columns) {
+        (Format::Json, _) => json(Side::Value)?,
+        (_, Some(columns)) if by_place(settings) => by_places(settings, columns)?,
+        (_, None) if by_place(settings) => {
+            return Err("fields that go to columns by their places need a relation".to_owned());
+        }
+        _ => built_in("ByteArrayConverter", Side::Value, &Props::new())?,
+    };
+    chain_of(settings, value, columns)
+}
+
+fn chain_of(
+    settings: &Settings,
+    value: Box<dyn Converter>,
+    columns: Option<&[Column]>,
+) -> Result<Chain, String> {
+    let key = key(settings)?;
     let header = built_in("SimpleHeaderConverter", Side::Header, &Props::new())?;
     let mapping = settings.mapping.as_ref();
     let mapping = mapping.map(|sources| Mapping::new(sources, columns.unwrap_or_default()));
@@ -29,28 +63,33 @@ pub(crate) fn chain(settings: &Settings, columns: Option<&[Column]>) -> Result<C
     Ok(Chain::new(key, value, header, mapping.transpose()?.map(step).into_iter().collect()))
 }
 
-fn key(format: Option<Format>) -> Result<Box<dyn Converter>, String> {
-    match format {
+/// Whether fields go to columns by their places.
+fn by_place(settings: &Settings) -> bool {
+    match settings.format {
+        Format::Json => false,
+        Format::Text | Format::Csv => true,
+        Format::Bytea => settings.mapping.is_none() && settings.transform.is_none(),
+    }
+}
+
+fn key(settings: &Settings) -> Result<Box<dyn Converter>, String> {
+    // Tombstones are keys and nothing else; keys that nobody asks for must not fail.
+    let alike = settings.tombstones_delete.then_some(settings.format);
+    match settings.key_format.or(alike) {
         Some(Format::Json) => json(Side::Key),
         Some(Format::Text | Format::Csv) => Ok(Box::new(WholeText::default())),
-        // A key that nobody asks for must not fail.
         Some(Format::Bytea) | None => built_in("ByteArrayConverter", Side::Key, &Props::new()),
     }
 }
 
-fn value(settings: &Settings, columns: Option<&[Column]>) -> Result<Box<dyn Converter>, String> {
-    let known = || {
-        columns.map(<[Column]>::to_vec).ok_or_else(|| {
-            "formats whose fields go to columns by their places need one relation".to_owned()
-        })
-    };
+/// What reads a message as a row with these columns, for formats that go [`by_place`].
+fn by_places(settings: &Settings, columns: &[Column]) -> Result<Box<dyn Read>, String> {
     let byte = |text: &Option<String>| text.as_ref().and_then(|text| text.bytes().next());
     let delimiter = byte(&settings.delimiter);
     match settings.format {
-        Format::Json => json(Side::Value),
         Format::Text => {
             let form = Text { delimiter: delimiter.unwrap_or(Text::default().delimiter) };
-            Ok(Box::new(CopyConverter::text(form, known()?)))
+            Ok(Box::new(CopyConverter::text(form, columns.to_vec())))
         }
         Format::Csv => {
             let usual = Csv::default();
@@ -60,10 +99,9 @@ fn value(settings: &Settings, columns: Option<&[Column]>) -> Result<Box<dyn Conv
                 quote,
                 escape: byte(&settings.escape).unwrap_or(quote),
             };
-            Ok(Box::new(CopyConverter::csv(form, known()?)))
+            Ok(Box::new(CopyConverter::csv(form, columns.to_vec())))
         }
-        Format::Bytea if settings.mapping.is_none() && settings.transform.is_none() => {
-            let columns = known()?;
+        Format::Json | Format::Bytea => {
             let mut open = columns.iter().filter(|column| !column.identity);
             match (open.next(), open.next()) {
                 (Some(only), None) => Ok(Box::new(OneColumn::new(only))),
@@ -72,7 +110,6 @@ fn value(settings: &Settings, columns: Option<&[Column]>) -> Result<Box<dyn Conv
                     .to_owned()),
             }
         }
-        Format::Bytea => built_in("ByteArrayConverter", Side::Value, &Props::new()),
     }
 }
 

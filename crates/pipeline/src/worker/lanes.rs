@@ -8,7 +8,7 @@ use super::questions::Questions;
 use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
 use super::writes::sink_settings;
-use crate::control::{Column, Consumer, Target};
+use crate::control::{Consumer, Target};
 use api::Error;
 use kafka::Admin;
 use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
@@ -25,8 +25,8 @@ const RETRY_BACKOFF_MAX: Duration = Duration::from_secs(5);
 /// Bytes that wait in one lane at most.
 const LANE_BYTES_MAX: usize = 4 << 20;
 
-const BREAKER_ADVICE: &str = "correct the definition with pipeline_kafka.alter_consumer or the \
-    relation, then call pipeline_kafka.consume_begin(topic, relation); the setting error_limit = 1 \
+const BREAKER_ADVICE: &str = "correct the relation, or the definition with \
+    pipeline_kafka.alter_consumer, which also starts the consumer again; the setting error_limit = 1 \
     takes every such record for a dead letter";
 
 /// What all lanes of a worker share.
@@ -78,7 +78,7 @@ impl Workshop {
     ) -> Result<Destination, Refusal> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let settings = &consumer.settings;
-        let chain = format::chain(settings, columns_of(&consumer.target))?;
+        let chain = format::chain_to(settings, &consumer.target)?;
         let report = |error: Error| error.report();
         let target = ConsumerTarget {
             consumer_id: consumer.id,
@@ -166,14 +166,6 @@ fn relation_of(consumer: &Consumer) -> Result<TableName, Refusal> {
         Target::Dropped => Err("the relation was dropped; the consumer goes with \
              pipeline_kafka.drop_consumer or gets a relation with a new call of consume_begin"
             .to_owned()),
-    }
-}
-
-/// The columns of a consumer's one relation.
-pub(crate) fn columns_of(target: &Target) -> Option<&[Column]> {
-    match target {
-        Target::Relation(relation) => Some(&relation.columns),
-        _ => None,
     }
 }
 

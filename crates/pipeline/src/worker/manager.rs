@@ -9,7 +9,7 @@ use super::observer::Observer;
 use super::properties::{Clients, outbox_clients};
 use super::questions::Questions;
 use super::replays::Replays;
-use super::standing::{Standing, standing};
+use super::standing::{Standing, called, standing};
 use super::{Farewell, Options, Stop};
 use crate::control::{Consumer, Control, Definitions, Error, ErrorKind};
 use crate::outbox::{self, Outbox};
@@ -231,7 +231,7 @@ impl<'a> Manager<'a> {
             for (id, report) in reports {
                 let Some(running) = self.running.get(&id) else { continue };
                 let relation = running.relation();
-                let names = (running.consumer.topic.as_str(), relation.as_str());
+                let names = (running.consumer.topic.as_str(), relation.as_deref());
                 let standing = standing(&report, trouble.as_ref(), silence.as_ref(), names);
                 standings.entry(id).or_insert((running.consumer.settings.config_version, standing));
             }
@@ -301,10 +301,10 @@ impl<'a> Manager<'a> {
 
 impl Running {
     /// The relation as it is written in a call.
-    pub(super) fn relation(&self) -> String {
+    pub(super) fn relation(&self) -> Option<String> {
         match &self.consumer.target {
-            crate::control::Target::Relation(relation) => relation.table.to_string(),
-            _ => String::new(),
+            crate::control::Target::Relation(relation) => Some(called(&relation.table)),
+            _ => None,
         }
     }
 }

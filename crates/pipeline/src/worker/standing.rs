@@ -4,6 +4,7 @@ use super::fetch::KafkaTrouble;
 use super::observer::Silence;
 use super::router::{Failure, Report};
 use crate::control::{BlockedRecord, State};
+use sql::table::TableName;
 
 /// What is told of a consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +28,15 @@ impl Standing {
     }
 }
 
-/// A consumer whose lanes run. `names`: topic and relation as they are written in a call. `None`:
-/// other workers have its partitions.
+/// Topic and relation as they are written in a call; a stream-partitioned consumer has no relation.
+pub(super) type Names<'a> = (&'a str, Option<&'a str>);
+
+/// A consumer whose lanes run. `None`: other workers have its partitions.
 pub(super) fn standing(
     report: &Report,
     trouble: Option<&KafkaTrouble>,
     silence: Option<&Silence>,
-    names: (&str, &str),
+    names: Names<'_>,
 ) -> Option<Standing> {
     if let Some(failure) = &report.failure {
         return Some(failed(failure, names));
@@ -61,10 +64,13 @@ fn waiting(reason: &str, needs_change: bool) -> Standing {
     if needs_change { Standing::blocked(reason) } else { Standing::backing_off(reason) }
 }
 
-fn failed(failure: &Failure, (topic, relation): (&str, &str)) -> Standing {
+fn failed(failure: &Failure, (topic, relation): Names<'_>) -> Standing {
+    let (topic, relation) = (quoted(topic), relation.map_or("NULL".to_owned(), quoted));
     let call = |function: &str, more: &str| {
-        format!("SELECT pipeline_kafka.{function}({}, {}{more});", quoted(topic), quoted(relation))
+        format!("SELECT pipeline_kafka.{function}({topic}, {relation}, {more});")
     };
+    // It restarts the consumer and changes no setting.
+    let again = call("alter_consumer", "'{}'");
     let mut detail = failure.message.clone();
     let record = failure.record.as_ref().filter(|(_, offset)| *offset >= 0);
     let Some((tp, offset)) = record else {
@@ -73,18 +79,32 @@ fn failed(failure: &Failure, (topic, relation): (&str, &str)) -> Standing {
             detail.push_str(hint);
         }
         detail.push_str("\n  then: ");
-        detail.push_str(&call("consume_begin", ""));
+        detail.push_str(&again);
         return Standing::blocked(detail);
     };
     let partition = tp.partition;
-    let skip = call("skip", &format!(", {partition}, {offset}"));
+    let skip = call("skip", &format!("{partition}, {offset}"));
     detail.push_str(&format!(
         "\n  at offset {offset} of partition {partition}\n  to leave this record out: {skip}\n  \
-         after correcting the relation: {}",
-        call("consume_begin", "")
+         after correcting the relation: {again}"
     ));
     let record = Some(BlockedRecord { partition, offset: *offset });
     Standing { record, ..Standing::blocked(detail) }
+}
+
+/// The name of a relation as regclass reads it, with quotes only where it needs them.
+pub(super) fn called(table: &TableName) -> String {
+    let plain = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let one = |name: &str| {
+        if plain(name) { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    };
+    match &table.schema {
+        Some(schema) => format!("{}.{}", one(schema), one(&table.name)),
+        None => one(&table.name),
+    }
 }
 
 /// A text literal of SQL.
@@ -98,10 +118,20 @@ mod tests {
     use data::TopicPartition;
     use std::time::Instant;
 
-    const NAMES: (&str, &str) = ("orders", "public.orders");
+    const NAMES: Names<'_> = ("orders", Some("public.orders"));
 
     fn state(report: &Report) -> Option<State> {
         standing(report, None, None, NAMES).map(|s| s.state)
+    }
+
+    #[test]
+    fn a_relation_is_called_by_a_name_that_can_be_pasted() {
+        let table = |schema: &str, name: &str| TableName {
+            schema: Some(schema.to_owned()),
+            name: name.to_owned(),
+        };
+        assert_eq!(called(&table("public", "orders_2")), "public.orders_2");
+        assert_eq!(called(&table("Shop", "my \"table\"")), r#""Shop"."my ""table""""#);
     }
 
     #[test]
@@ -134,7 +164,10 @@ mod tests {
             "{detail}"
         );
         let report = Report { failure: Some(failure(None)), ..Report::default() };
-        let told = standing(&report, None, None, NAMES).unwrap();
-        assert!(told.detail.unwrap().contains("consume_begin('orders', 'public.orders')"));
+        let detail = |names| standing(&report, None, None, names).unwrap().detail.unwrap();
+        let again = "SELECT pipeline_kafka.alter_consumer('orders', 'public.orders', '{}');";
+        assert!(detail(NAMES).contains(again), "{}", detail(NAMES));
+        let routed = detail(("orders", None));
+        assert!(routed.contains("alter_consumer('orders', NULL, '{}');"), "{routed}");
     }
 }

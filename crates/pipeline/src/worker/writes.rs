@@ -54,16 +54,22 @@ fn routes(target: &Target) -> Option<Routes> {
         Route::Header(name) => RouteBy::Header(name.clone()),
         Route::Field(path) => RouteBy::Field(path.clone()),
     };
+    let named = names(relations).into_iter();
+    let named = named.filter_map(|(name, place)| Some((name, relations.get(place)?.table.clone())));
+    Some(Routes { by, relations: named.collect() })
+}
+
+/// The names of relations, each with the place of its relation.
+pub(super) fn names(relations: &[Relation]) -> Vec<(String, usize)> {
     let unique =
         |name: &str| relations.iter().filter(|other| other.table.name == name).count() == 1;
-    let names = |relation: &Relation| {
+    let names = |(place, relation): (usize, &Relation)| {
         let TableName { schema, name } = &relation.table;
         let whole = format!("{}.{name}", schema.as_deref().unwrap_or_default());
         let short = unique(name).then(|| name.clone());
-        let table = relation.table.clone();
-        [Some(whole), short].into_iter().flatten().map(move |name| (name, table.clone()))
+        [Some(whole), short].into_iter().flatten().map(move |name| (name, place))
     };
-    Some(Routes { by, relations: relations.iter().flat_map(names).collect() })
+    relations.iter().enumerate().flat_map(names).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod bench;
 mod consumers;
+mod failover;
 mod formats;
 mod installation;
 mod manual;

@@ -58,6 +58,8 @@ fn topics_and_relations() {
             ("consume_begin('t', 'ind')", "42809", "It is an index"),
             ("consume_begin('t', 'mat')", "42809", "materialized view"),
             ("consume_begin('t', 'closed')", "42809", "INSTEAD OF"),
+            ("consume_begin('t', 'pipeline_kafka.errors')", "42809", "a table of your own"),
+            ("consume_begin('t', 'pg_class')", "42809", "a table of your own"),
             ("consume_begin('t', 'orders', cluster => 'far')", "42704", "name => 'far'"),
             ("consume_end('t', 'orders')", "42704", "no consumer"),
             ("drop_consumer('t', 'orders')", "42704", "no consumer"),
@@ -288,6 +290,27 @@ fn warnings_do_not_refuse() {
     assert_eq!(said.matches("looks like a secret").count(), 1, "{said}");
     assert!(!said.contains("hunter2") && !said.contains("ERROR"), "{said}");
     assert_eq!(results(&database, "SELECT count(*) FROM pipeline_kafka.consumers"), "1");
+}
+
+/// Where a server crash leaves less than the positions say, or a commit is not one with theirs.
+#[test]
+fn relations_that_are_not_exactly_once_are_told() {
+    let database = with_orders();
+    let (_, said) = psql(
+        &database.url(),
+        "CREATE TABLE p (a int) PARTITION BY RANGE (a); \
+         CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (9); \
+         SELECT pipeline_kafka.consume_begin('well', 'p'); \
+         CREATE UNLOGGED TABLE p2 PARTITION OF p FOR VALUES FROM (9) TO (99); \
+         SELECT pipeline_kafka.consume_begin('partition', 'p'); \
+         CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw; \
+         CREATE FOREIGN TABLE f (a int) SERVER far; \
+         SELECT pipeline_kafka.consume_begin('foreign', 'f')",
+    );
+    assert!(said.contains("ALTER TABLE public.p2 SET LOGGED"), "{said}");
+    assert!(said.contains("public.f is a foreign table"), "{said}");
+    assert_eq!(said.matches("WARNING").count(), 2, "{said}");
+    assert!(!said.contains("ERROR"), "{said}");
 }
 
 #[test]

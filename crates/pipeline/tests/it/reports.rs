@@ -87,6 +87,30 @@ fn the_gravest_state_of_all_workers_is_the_consumers() {
 }
 
 #[test]
+fn what_a_worker_has_said_ends_with_its_life() {
+    let database = installed();
+    one_consumer(&database);
+    let (mut killed, mut other) = (control(&database), control(&database));
+    let id = killed.register("a", "1", "g", 1).unwrap().id;
+    other.register("b", "1", "g", 1).unwrap();
+    let version = other.definitions().unwrap().consumers[0].settings.config_version;
+    let state = || database.value("SELECT state FROM pipeline_kafka.consumers").unwrap();
+    other.set_state(1, version, State::Running, None, None).unwrap();
+    killed.set_state(1, version, State::Blocked, Some("why"), None).unwrap();
+    other.heartbeat(1).unwrap();
+    assert_eq!(state(), "blocked");
+    database.execute(&format!(
+        "UPDATE pipeline_kafka.workers SET heartbeat_at = heartbeat_at - interval '1 minute' \
+         WHERE worker = '{id}'"
+    ));
+    other.heartbeat(1).unwrap();
+    assert_eq!(state(), "running");
+    // It was only slow.
+    killed.heartbeat(1).unwrap();
+    assert_eq!(state(), "blocked");
+}
+
+#[test]
 fn starts_are_stored_once_and_under_the_definition_that_they_belong_to() {
     let database = installed();
     one_consumer(&database);

@@ -202,12 +202,7 @@ fn rows_are_upserted_deleted_and_routed_as_the_definition_says() {
     let bench = Bench::new();
     let topic = bench.topic(1);
     bench.database.execute("CREATE TABLE state (id int PRIMARY KEY, v text)");
-    let upsert = [
-        ("start", "'earliest'"),
-        ("mode", "'upsert'"),
-        ("tombstones", "'delete'"),
-        ("key_format", "'json'"),
-    ];
+    let upsert = [("start", "'earliest'"), ("mode", "'upsert'"), ("tombstones", "'delete'")];
     bench.consumer(&topic, "state", &upsert);
     let one = |id: i32, v: &str| {
         Record::value(format!("{{\"id\":{id},\"v\":\"{v}\"}}")).key(format!("{{\"id\":{id}}}"))
@@ -238,6 +233,41 @@ fn rows_are_upserted_deleted_and_routed_as_the_definition_says() {
     eventually(PATIENCE, "the dead letter", || {
         let sql = "SELECT count(*) FROM pipeline_kafka.errors WHERE sqlstate = '42501'";
         (bench.database.value(sql)? == "1").then_some(())
+    });
+    worker.stop();
+}
+
+/// Formats without names of fields: the columns are those of the relation that the record names.
+#[test]
+fn records_of_csv_go_to_the_relations_that_they_name() {
+    let bench = Bench::new();
+    let topic = bench.topic(1);
+    bench.database.execute("CREATE TABLE few (n bigint); CREATE TABLE more (t text, n bigint)");
+    call(
+        &bench,
+        &format!(
+            "consume_begin_stream_partitioned('{topic}', ARRAY['few', 'more']::regclass[], \
+             'header:to', format => 'csv', delimiter => ';', start => 'earliest', error_limit => 1)"
+        ),
+    );
+    let to = |table: &str, value: &str| Record::value(value).header("to", table);
+    let records = [
+        to("few", "1"),
+        to("public.more", "\"a;b\";2"),
+        to("few", "1;2"),
+        to("pg_class", "3"),
+        Record::value("4"),
+        to("few", "5"),
+    ];
+    kafka::produce(&bench.bootstrap, &topic, records);
+    let worker = bench.worker();
+    let all = "SELECT (SELECT string_agg(n::text, ' ' ORDER BY n) FROM few) || '|' || \
+               (SELECT string_agg(t || n, ' ') FROM more)";
+    eventually(PATIENCE, "the rows", || (bench.database.value(all)? == "1 5|a;b2").then_some(()));
+    let letters = "SELECT string_agg(\"offset\" || ' ' || sqlstate, ', ' ORDER BY \"offset\") \
+                   FROM pipeline_kafka.errors";
+    eventually(PATIENCE, "the dead letters", || {
+        (bench.database.value(letters)? == "2 22P04, 3 42501, 4 42501").then_some(())
     });
     worker.stop();
 }

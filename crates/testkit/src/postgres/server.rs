@@ -63,6 +63,41 @@ impl Server {
         server
     }
 
+    /// A streaming replica of it, which commits do not wait for, with a port and data of its own.
+    ///
+    /// # Panics
+    ///
+    /// When the copy cannot be made or does not start; the message has the end of its log.
+    pub fn standby(&self) -> Self {
+        let dir = tempfile::Builder::new().prefix("copycat-postgres-").tempdir().expect("a folder");
+        if let Some((user, group)) = owner() {
+            chown(dir.path(), Some(user), Some(group)).expect("root may give a folder away");
+        }
+        let settings = self.settings.clone();
+        let mut standby = Self { dir, port: free_port(), settings, process: None };
+        let mut command = standby.command("pg_basebackup");
+        command.args(["-R", "-X", "stream", "-c", "fast", "-d", &self.url(), "-D"]);
+        let status = command.arg(standby.data()).status().expect("pg_basebackup runs");
+        assert!(status.success(), "pg_basebackup failed:\n{}", standby.log_tail());
+        standby.launch();
+        standby
+    }
+
+    /// Cuts a replica off from its primary: it stays as it is and answers reads.
+    pub fn cut_off(&self) {
+        self.client().execute("ALTER SYSTEM SET primary_conninfo = ''");
+        self.client().execute("SELECT pg_reload_conf()");
+        eventually(Duration::from_secs(60), "the replica is cut off", || {
+            let receivers = self.client().value("SELECT count(*) FROM pg_stat_wal_receiver");
+            (receivers.as_deref() == Some("0")).then_some(())
+        });
+    }
+
+    /// Makes a replica a server that takes writes, with what has arrived there.
+    pub fn promote(&self) {
+        self.client().execute("SELECT pg_promote()");
+    }
+
     /// `postgres://…` of its maintenance database, the same for the life of this value.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
