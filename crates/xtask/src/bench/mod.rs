@@ -7,6 +7,7 @@
 mod data;
 mod files;
 mod machine;
+mod pg;
 mod process;
 mod rest;
 mod sink;
@@ -26,6 +27,8 @@ pub(crate) enum Bench {
     Sink(sink::Args),
     /// Files into Kafka and back: throughput, CPU, memory
     Files(files::Args),
+    /// Kafka into PostgreSQL by SQL: throughput, broadcast, light load
+    Pg(pg::Args),
     /// Converters alone: nanoseconds and allocations a record
     Data(data::Args),
     /// The REST interface with a thousand connectors: time to list them, memory
@@ -40,6 +43,7 @@ pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
     match bench {
         Bench::Sink(args) => sink::run(&args),
         Bench::Files(args) => files::run(&args),
+        Bench::Pg(args) => pg::run(&args),
         Bench::Data(args) => data::run(&args),
         Bench::Rest(args) => rest::run(&args),
     }

@@ -13,10 +13,10 @@ mod latency;
 mod memory;
 mod restart;
 mod sqlite;
-mod topics;
+pub(super) mod topics;
 mod transfer;
 mod upsert;
-mod write;
+pub(super) mod write;
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::ExitCode};
 

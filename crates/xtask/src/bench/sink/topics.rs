@@ -15,21 +15,21 @@ use crate::bench::say;
 use crate::bench::workload::{Generation, Order};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in crate::bench) enum Form {
     Envelope,
     Plain,
 }
 
 /// A topic of one partition with the orders `0..records`; it is deleted with this value.
-pub(super) struct Topic {
+pub(in crate::bench) struct Topic {
     bootstrap: String,
-    pub(super) name: String,
-    pub(super) form: Form,
-    pub(super) records: u64,
+    pub(in crate::bench) name: String,
+    pub(in crate::bench) form: Form,
+    pub(in crate::bench) records: u64,
 }
 
 impl Topic {
-    pub(super) fn filled(
+    pub(in crate::bench) fn filled(
         bootstrap: &str,
         form: Form,
         generation: Generation,
@@ -50,7 +50,7 @@ impl Topic {
         Ok(topic)
     }
 
-    pub(super) fn empty(bootstrap: &str, form: Form, records: u64) -> Topic {
+    pub(in crate::bench) fn empty(bootstrap: &str, form: Form, records: u64) -> Topic {
         let name = testkit::kafka::topic_name("bench-orders");
         testkit::kafka::create_topic(bootstrap, &name, 1);
         Topic { bootstrap: bootstrap.to_owned(), name, form, records }
@@ -65,7 +65,7 @@ impl Drop for Topic {
     }
 }
 
-pub(super) fn write(order: &Order, form: Form, out: &mut String) {
+pub(in crate::bench) fn write(order: &Order, form: Form, out: &mut String) {
     match form {
         Form::Envelope => order.envelope(out),
         Form::Plain => order.plain(out),
@@ -73,7 +73,7 @@ pub(super) fn write(order: &Order, form: Form, out: &mut String) {
 }
 
 /// A refused record must not pass as one that was never slow.
-pub(super) struct Outcomes;
+pub(in crate::bench) struct Outcomes;
 
 impl ClientContext for Outcomes {}
 
@@ -88,7 +88,10 @@ impl ProducerContext for Outcomes {
 }
 
 /// Batches of 64 KiB with lz4, as the workload is defined.
-pub(super) fn producer(bootstrap: &str, linger_ms: u32) -> Result<BaseProducer<Outcomes>> {
+pub(in crate::bench) fn producer(
+    bootstrap: &str,
+    linger_ms: u32,
+) -> Result<BaseProducer<Outcomes>> {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", bootstrap);
     config.set("compression.type", "lz4");
@@ -99,7 +102,7 @@ pub(super) fn producer(bootstrap: &str, linger_ms: u32) -> Result<BaseProducer<O
     config.create_with_context(Outcomes).context("the producer's settings")
 }
 
-pub(super) fn send(
+pub(in crate::bench) fn send(
     producer: &BaseProducer<Outcomes>,
     topic: &str,
     id: i64,

@@ -43,28 +43,37 @@ pub(super) fn check_rows(bench: &Bench, rows: u64, condition: &str) -> Result<()
     Ok(())
 }
 
-fn connect(bench: &Bench) -> Result<Connection> {
-    let config = ConnectConfig::parse(&bench.database.url()).map_err(say_pg)?;
+pub(in crate::bench) fn connect(url: &str) -> Result<Connection> {
+    let config = ConnectConfig::parse(url).map_err(say_pg)?;
     Connection::connect(&config, wait()).map_err(say_pg)
 }
 
-fn wait() -> Wait<'static> {
+pub(in crate::bench) fn wait() -> Wait<'static> {
     Wait::at_most(Duration::from_secs(120))
 }
 
-fn say_pg(error: sql::postgres::wire::PgError) -> anyhow::Error {
+pub(in crate::bench) fn say_pg(error: sql::postgres::wire::PgError) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
 /// Data of one COPY each.
-pub(super) struct CopyData(Vec<Vec<u8>>);
+pub(in crate::bench) struct CopyData(Vec<Vec<u8>>);
 
 impl CopyData {
     pub(super) fn new(records: u64, transaction: u64) -> Result<CopyData> {
+        CopyData::of(records, transaction, Order::copy_line)
+    }
+
+    /// Lines in a form of the caller's.
+    pub(in crate::bench) fn of(
+        records: u64,
+        transaction: u64,
+        line: impl Fn(&Order, &mut String),
+    ) -> Result<CopyData> {
         let mut parts = Vec::new();
         let mut text = String::new();
         for id in 0..records {
-            Order::new(i64::try_from(id)?, Generation::First).copy_line(&mut text);
+            line(&Order::new(i64::try_from(id)?, Generation::First), &mut text);
             if (id + 1) % transaction == 0 || id + 1 == records {
                 parts.push(std::mem::take(&mut text).into_bytes());
             }
@@ -72,17 +81,18 @@ impl CopyData {
         Ok(CopyData(parts))
     }
 
-    /// COPY in text form, one transaction a part. Rows a second.
-    pub(super) fn write(&self, bench: &Bench, records: u64) -> Result<f64> {
-        let mut connection = connect(bench)?;
+    /// COPY in text form, one transaction a part. Seconds.
+    pub(in crate::bench) fn write(&self, url: &str, table: &str) -> Result<f64> {
+        let mut connection = connect(url)?;
         let mut pipeline = Pipeline::new();
+        let copy = format!("COPY {table} FROM STDIN");
         let start = Instant::now();
         for part in &self.0 {
-            pipeline.query("COPY orders FROM STDIN").copy_data(part).copy_done();
+            pipeline.query(&copy).copy_data(part).copy_done();
             let reply = connection.run(&mut pipeline, wait()).map_err(say_pg)?;
             reply.check().map_err(say_pg)?;
         }
-        Ok(records as f64 / start.elapsed().as_secs_f64())
+        Ok(start.elapsed().as_secs_f64())
     }
 }
 
@@ -117,7 +127,7 @@ impl UpsertData {
 
     /// `INSERT … SELECT FROM unnest … ON CONFLICT DO UPDATE`, one transaction a part. Rows a second.
     pub(super) fn write(&self, bench: &Bench, records: u64) -> Result<f64> {
-        let mut connection = connect(bench)?;
+        let mut connection = connect(&bench.database.url())?;
         connection.prepare("upsert", UPSERT, &[], wait()).map_err(say_pg)?;
         let mut pipeline = Pipeline::new();
         let start = Instant::now();
