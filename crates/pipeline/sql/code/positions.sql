@@ -10,13 +10,15 @@ DECLARE
 BEGIN
   PERFORM pipeline_kafka._bump(c.id);
   IF left(told, 1) = '{' THEN
+    -- Whoever sets a position means the topic as it is now, also if it was created anew.
+    UPDATE pipeline_kafka.consumers k SET topic_id = NULL WHERE k.id = c.id;
     RETURN QUERY SELECT * FROM pipeline_kafka._move(c, told::jsonb);
     RETURN;
   END IF;
-  UPDATE pipeline_kafka.consumers k SET start = told, started_at = NULL WHERE k.id = c.id;
+  UPDATE pipeline_kafka.consumers k SET start = told, started_at = NULL, topic_id = NULL WHERE k.id = c.id;
   RETURN QUERY
     WITH before AS (SELECT o.partition, o.next_offset FROM pipeline_kafka.offsets o WHERE o.consumer_id = c.id),
-    moved AS (UPDATE pipeline_kafka.offsets o SET next_offset = NULL WHERE o.consumer_id = c.id)
+    moved AS (UPDATE pipeline_kafka.offsets o SET next_offset = NULL, topic_id = NULL WHERE o.consumer_id = c.id)
     SELECT b.partition, b.next_offset, CASE told WHEN 'earliest' THEN p.low WHEN 'latest' THEN p.high END
     FROM before b LEFT JOIN pipeline_kafka.partitions p ON p.cluster = c.cluster AND p.topic = c.topic AND p.partition = b.partition
     ORDER BY b.partition;
@@ -41,7 +43,7 @@ BEGIN
   FOR partition, new IN SELECT m.key::integer, m.value::bigint FROM jsonb_each_text(map) m ORDER BY 1 LOOP
     old := (SELECT o.next_offset FROM pipeline_kafka.offsets o WHERE o.consumer_id = c.id AND o.partition = _move.partition);
     INSERT INTO pipeline_kafka.offsets AS o (consumer_id, partition, next_offset) VALUES (c.id, _move.partition, _move.new)
-      ON CONFLICT ON CONSTRAINT offsets_pkey DO UPDATE SET next_offset = excluded.next_offset, updated_at = now();
+      ON CONFLICT ON CONSTRAINT offsets_pkey DO UPDATE SET next_offset = excluded.next_offset, topic_id = NULL, updated_at = now();
     IF new > old THEN
       INSERT INTO pipeline_kafka.gaps (consumer_id, partition, from_offset, to_offset, reason) VALUES (c.id, _move.partition, _move.old, _move.new, 'skipped');
     END IF;
@@ -58,6 +60,8 @@ DECLARE
   stands bigint;
   told boolean := c.state = 'blocked' AND c.blocked_partition = skip.partition AND c.blocked_offset = skip."offset";
 BEGIN
+  -- First, as everybody locks the consumer before its positions.
+  PERFORM pipeline_kafka._bump(c.id);
   SELECT o.next_offset INTO stands FROM pipeline_kafka.offsets o WHERE o.consumer_id = c.id AND o.partition = skip.partition FOR UPDATE;
   -- Between the position and the record that blocks there may be markers and holes, but no record.
   IF stands IS NULL OR NOT (stands = skip."offset" OR (told AND stands < skip."offset")) THEN
@@ -71,7 +75,6 @@ BEGIN
           format('skipped by %s%s', current_user, CASE WHEN told THEN ': ' || c.state_detail ELSE '' END))
   ON CONFLICT (consumer_id, (coalesce(replay_id, 0)), partition, "offset") DO NOTHING;
   UPDATE pipeline_kafka.offsets o SET next_offset = skip."offset" + 1 WHERE o.consumer_id = c.id AND o.partition = skip.partition;
-  PERFORM pipeline_kafka._bump(c.id);
 END $$;
 COMMENT ON FUNCTION pipeline_kafka.skip(text, regclass, integer, bigint, text) IS 'Moves a consumer past the one record that it stands at, and records that in errors.';
 

@@ -275,3 +275,23 @@ fn starts_are_kept_in_their_own_form() {
     let start = "SELECT start FROM pipeline_kafka.consumers WHERE topic = 'one'";
     assert_eq!(results(&database, start), "{\"0\": 7}");
 }
+
+/// A topic that was created anew holds a consumer up until someone says where to go on in it.
+#[test]
+fn a_position_that_is_set_belongs_to_the_topic_as_it_is_now() {
+    let database = with_orders();
+    results(&database, "SELECT pipeline_kafka.consume_begin('t', 'orders')");
+    let id = "00000000-0000-0000-0000-000000000001";
+    database.execute(&format!(
+        "UPDATE pipeline_kafka.consumers SET topic_id = '{id}'; \
+         INSERT INTO pipeline_kafka.offsets (consumer_id, partition, next_offset, topic_id) \
+         SELECT c.id, p, 5, '{id}' FROM pipeline_kafka.consumers c, generate_series(0, 1) p"
+    ));
+    let ids = "SELECT c.topic_id, array_agg(o.topic_id ORDER BY o.partition) \
+               FROM pipeline_kafka.consumers c JOIN pipeline_kafka.offsets o ON true GROUP BY 1";
+    results(&database, "SELECT pipeline_kafka.set_offsets('t', 'orders', '{\"0\": 1}')");
+    let of_map = database.query(ids).remove(0);
+    assert_eq!(of_map, [None, Some(format!("{{NULL,{id}}}"))]);
+    results(&database, "SELECT pipeline_kafka.set_offsets('t', 'orders', 'latest')");
+    assert_eq!(database.query(ids).remove(0), [None, Some("{NULL,NULL}".to_owned())]);
+}
