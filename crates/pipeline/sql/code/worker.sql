@@ -115,9 +115,10 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   UPDATE pipeline_kafka.consumers c
   SET started_at = clock_timestamp(), topic_id = coalesce($3, c.topic_id)
-  WHERE c.id = consumer AND c.config_version = version AND c.enabled;
+  WHERE c.id = consumer AND c.config_version = version AND c.enabled AND c.started_at IS NULL;
   IF NOT FOUND THEN
-    RETURN false;
+    -- Another worker was first. Partitions that it did not know are younger than the start.
+    RETURN EXISTS (SELECT FROM pipeline_kafka.consumers c WHERE c.id = consumer AND c.config_version = version AND c.enabled);
   END IF;
   INSERT INTO pipeline_kafka.offsets AS o (consumer_id, partition, next_offset, topic_id)
   SELECT consumer, s.partition, s.next_offset, $3

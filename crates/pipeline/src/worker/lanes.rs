@@ -14,7 +14,7 @@ use kafka::Admin;
 use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
 use sql::postgres::{ConsumerTarget, SessionPool, consumer_sink};
 use sql::table::TableName;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -163,10 +163,17 @@ fn relation_of(consumer: &Consumer) -> Result<TableName, Refusal> {
             Some(relation) => Ok(relation.table.clone()),
             None => Err("every relation of the consumer was dropped".to_owned()),
         },
-        Target::Dropped => Err("the relation was dropped; the consumer goes with \
-             pipeline_kafka.drop_consumer or gets a relation with a new call of consume_begin"
-            .to_owned()),
+        Target::Dropped => Err(dropped(consumer.id)),
     }
+}
+
+/// What is said of a consumer whose relation is gone: its name, too.
+pub(super) fn dropped(consumer: i32) -> String {
+    format!(
+        "the relation was dropped\n  to remove the consumer and its position: SELECT \
+         pipeline_kafka.drop_consumer(topic, relation) FROM pipeline_kafka.consumers WHERE id = \
+         {consumer};"
+    )
 }
 
 fn beginning(consumer: &Consumer, relation: &TableName) -> Beginning {
@@ -177,7 +184,6 @@ fn beginning(consumer: &Consumer, relation: &TableName) -> Beginning {
         topic: Arc::from(consumer.topic.as_str()),
         relation: relation.to_string(),
         start: settings.start.clone(),
-        started: AtomicBool::new(settings.started),
         gap_earliest: settings.gap_earliest,
     }
 }

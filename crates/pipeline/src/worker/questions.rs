@@ -21,6 +21,9 @@ const STARTS: &str = "SELECT pipeline_kafka._store_starts($1::int4, $2::int8, $3
     ARRAY(SELECT (e->>0)::int4 FROM jsonb_array_elements($4::jsonb) AS e), \
     ARRAY(SELECT (e->>1)::int8 FROM jsonb_array_elements($4::jsonb) AS e))";
 
+const STARTED: &str = "SELECT started_at IS NOT NULL FROM pipeline_kafka.consumers \
+    WHERE id = $1::int4 AND config_version = $2::int8 AND enabled";
+
 /// A position as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
@@ -96,7 +99,18 @@ impl Questions {
         })
     }
 
-    /// Stores where a consumer begins, for all partitions that the topic has. False: its definition is
+    /// Whether the start of a consumer was stored, by whatever worker. `None`: its definition is another
+    /// one by now.
+    pub(crate) fn started(
+        &self,
+        (consumer, config_version): (i32, i64),
+    ) -> Result<Option<bool>, Error> {
+        let (consumer, version) = (consumer.to_string(), config_version.to_string());
+        let params = [Some(&*consumer), Some(&*version)];
+        self.ask(STARTED, &params, |rows| rows.text(0, 0).map(|started| started == "t"))
+    }
+
+    /// Stores where a consumer begins, unless another worker did, for all partitions that the topic has. False: its definition is
     /// another one by now.
     pub(crate) fn store_starts(
         &self,

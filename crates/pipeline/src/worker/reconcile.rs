@@ -4,6 +4,7 @@
 //! lanes; its old ones settle and end, and could do no harm if they did not: their epochs are over.
 
 use super::group::{Group, Member};
+use super::lanes::dropped;
 use super::manager::{Cluster, GroupKey, Manager, Running};
 use super::observer::{Observer, Topic, View};
 use super::properties;
@@ -228,11 +229,7 @@ fn partitions_of(topic: &str, view: &View) -> Result<usize, Not> {
 fn may_write(consumer: &Consumer) -> Result<(), Not> {
     let owner = &consumer.settings.owner;
     match &consumer.target {
-        Target::Dropped => {
-            let text = "the relation was dropped; remove the consumer, or create the relation and \
-                        call consume_begin again";
-            Err(Not::Blocked(text.to_owned()))
-        }
+        Target::Dropped => Err(Not::Blocked(dropped(consumer.id))),
         _ if !consumer.settings.owner_reachable => Err(Not::Blocked(format!(
             "the worker cannot act as the owner {owner}\n  hint: GRANT \"{owner}\" TO the role that \
              the worker logs in as"

@@ -14,7 +14,6 @@ use data::TopicPartition;
 use kafka::{Admin, ClientHandle, ErrorKind as K, Watermarks};
 use runtime::{Starts, kafka_error};
 use sql::postgres::{ConsumerTarget, Gap, GapReason, SessionPool};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -30,8 +29,6 @@ pub(super) struct Beginning {
     /// `schema.relation`, as it is quoted in a call of a function.
     pub(super) relation: String,
     pub(super) start: Start,
-    /// The start has been resolved and stored.
-    pub(super) started: AtomicBool,
     pub(super) gap_earliest: bool,
 }
 
@@ -95,7 +92,10 @@ impl ConsumerStarts {
     fn begin(&self, client: &ClientHandle) -> Result<Option<String>, Error> {
         let (topic_id, partitions) = topic_of(&self.admin, &self.beginning.topic)?;
         let beginning = &self.beginning;
-        if beginning.started.load(Ordering::Acquire) {
+        let whose = (beginning.consumer, beginning.config_version);
+        let changed = || Error::retriable("the definition has changed and is read again");
+        // Asked each time: another worker may have begun, and a replica that took over may not know.
+        if self.questions.started(whose).map_err(of_database)?.ok_or_else(changed)? {
             return Ok(topic_id);
         }
         let all: Vec<TopicPartition> = (0..partitions as i32)
@@ -103,12 +103,10 @@ impl ConsumerStarts {
             .collect();
         let offsets = resolve(&beginning.start, client, &all)?;
         let starts: Vec<(i32, i64)> = all.iter().map(|tp| tp.partition).zip(offsets).collect();
-        let whose = (beginning.consumer, beginning.config_version);
         let stored = self.questions.store_starts(whose, topic_id.as_deref(), &starts);
         if !stored.map_err(of_database)? {
-            return Err(Error::retriable("the definition has changed and is read again"));
+            return Err(changed());
         }
-        beginning.started.store(true, Ordering::Release);
         Ok(topic_id)
     }
 

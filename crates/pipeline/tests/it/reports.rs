@@ -118,7 +118,8 @@ fn starts_are_stored_once_and_under_the_definition_that_they_belong_to() {
     let version = control.definitions().unwrap().consumers[0].settings.config_version;
     assert!(!control.store_starts(1, version + 1, None, &[(0, 5)]).unwrap());
     assert!(control.store_starts(1, version, None, &[(0, 5), (1, 9)]).unwrap());
-    assert!(control.store_starts(1, version, None, &[(0, 77)]).unwrap());
+    // A worker that has not heard of the start resolves it again, and knows a younger partition.
+    assert!(control.store_starts(1, version, None, &[(0, 77), (2, 50)]).unwrap());
     let rows = database.query("SELECT next_offset FROM pipeline_kafka.offsets ORDER BY partition");
     assert_eq!(rows, [[Some("5".to_owned())], [Some("9".to_owned())]]);
     assert!(control.definitions().unwrap().consumers[0].settings.started);
