@@ -8,13 +8,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use rdkafka::producer::{BaseRecord, Producer as _};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use testkit::postgres::Database;
 
 use super::{Bench, worker::Worker};
 use crate::bench::process::pause;
 use crate::bench::sink::{
-    topics::producer,
+    topics::{Outcomes, producer},
     write::{connect, say_pg, wait},
 };
 use crate::bench::table::{Goal, Section, Series};
@@ -116,6 +116,15 @@ fn define(database: &Database, load: &Load, topics: &[String]) {
     }
 }
 
+fn send(producer: &BaseProducer<Outcomes>, topic: &str, partition: i32, n: i64) -> Result<()> {
+    let value = format!("{{\"n\":{n},\"note\":\"light\"}}");
+    let record: BaseRecord<'_, [u8], str> =
+        BaseRecord::to(topic).partition(partition).payload(value.as_str());
+    producer.send(record).map_err(|(error, _)| error)?;
+    producer.poll(Duration::ZERO);
+    Ok(())
+}
+
 /// Produces at an even pace and listens; milliseconds of each row.
 fn exchange(bench: &Bench, database: &Database, load: &Load, topics: &[String]) -> Result<Series> {
     let mut listening = connect(&database.url())?;
@@ -125,6 +134,14 @@ fn exchange(bench: &Bench, database: &Database, load: &Load, topics: &[String]) 
     let producer = producer(&bench.bootstrap, 0)?;
     for topic in topics {
         producer.client().fetch_metadata(Some(topic), PATIENCE)?;
+    }
+    // One record a partition before the clock starts: connections are open, statements prepared.
+    for (topic, partition) in topics.iter().flat_map(|t| (0..load.partitions).map(move |p| (t, p)))
+    {
+        send(&producer, topic, partition, -1 - i64::from(partition))?;
+        for _ in 0..load.relations {
+            listening.notification(wait()).map_err(say_pg)?;
+        }
     }
     let every = Duration::from_secs(1) / load.per_second;
     std::thread::scope(|scope| {
@@ -136,13 +153,9 @@ fn exchange(bench: &Bench, database: &Database, load: &Load, topics: &[String]) 
                 let topic =
                     usize::try_from(n)?.checked_rem(topics.len()).and_then(|t| topics.get(t));
                 let topic = topic.context("a topic")?;
-                let value = format!("{{\"n\":{n},\"note\":\"light\"}}");
                 let partition = i32::try_from(n % u64::try_from(load.partitions)?)?;
                 sent.lock().expect("no panic under the lock").insert(n, Instant::now());
-                let record: BaseRecord<'_, [u8], str> =
-                    BaseRecord::to(topic).partition(partition).payload(value.as_str());
-                producer.send(record).map_err(|(error, _)| error)?;
-                producer.poll(Duration::ZERO);
+                send(&producer, topic, partition, i64::try_from(n)?)?;
             }
             producer.flush(PATIENCE).context("the last records")
         });
