@@ -141,8 +141,17 @@ impl Control {
         result
     }
 
-    fn open(&self, wait: Wait<'_>) -> Result<Connection, Error> {
+    /// Whether a transaction pooler is in between, by what was said or by what was seen.
+    pub fn is_pooled(&self) -> bool {
+        self.options.pooler
+    }
+
+    fn open(&mut self, wait: Wait<'_>) -> Result<Connection, Error> {
         let mut connection = Connection::connect(&self.config, wait)?;
+        if !self.options.pooler && is_pooled(&mut connection, wait)? {
+            tracing::info!("a connection pooler is in between: nothing is kept in its sessions");
+            self.options.pooler = true;
+        }
         if !self.options.pooler {
             let settings = SessionSettings {
                 statement_timeout: Some(STATEMENT_MAX),
@@ -162,4 +171,10 @@ impl Control {
         }
         Ok(connection)
     }
+}
+
+/// A pooler gives its clients keys of its own, because they have no session of their own to cancel.
+fn is_pooled(connection: &mut Connection, wait: Wait<'_>) -> Result<bool, Error> {
+    let rows = connection.query_text("SELECT pg_backend_pid()", wait)?;
+    Ok(rows.parsed::<i32>(0, 0).is_some_and(|pid| pid != connection.backend_pid()))
 }

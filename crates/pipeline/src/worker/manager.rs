@@ -73,7 +73,7 @@ impl<'a> Manager<'a> {
         let mut pool = PoolSettings::new(&options.database_url);
         pool.sessions_max = sessions;
         pool.worker = Some(worker.to_owned());
-        if options.pooler {
+        if control.is_pooled() {
             pool.database.pooler = sql::config::Pooler::Transaction;
         }
         let wrong = |error: api::Error| Error {

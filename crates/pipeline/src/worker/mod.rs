@@ -41,7 +41,7 @@ const RETRY_FIRST: Duration = Duration::from_millis(200);
 pub struct Options {
     /// `postgres://…`, of the database with the control schema.
     pub database_url: String,
-    /// A transaction pooler is in between.
+    /// A transaction pooler is in between, also where that cannot be seen.
     pub pooler: bool,
     /// Take a copied database for the original.
     pub accept_database: bool,

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, PATIENCE};
 use testkit::eventually;
 use testkit::kafka::{self, Broker};
-use testkit::postgres::{Bouncer, Server, Stop};
+use testkit::postgres::{Bouncer, Client, Server, Stop};
 
 #[test]
 fn two_workers_share_the_partitions_and_one_takes_over_what_the_other_leaves() {
@@ -102,10 +102,8 @@ fn a_worker_behind_a_transaction_pooler_follows_changes() {
     let topic = bench.topic(2);
     let bouncer = Bouncer::start(&bench.database.url(), 3);
     let url = bouncer.url(&bench.database.url());
-    let worker = bench.worker_with(|options| {
-        options.database_url = url;
-        options.pooler = true;
-    });
+    // Nobody says that it is there.
+    let worker = bench.worker_with(|options| options.database_url = url.clone());
     for table in ["a", "b"] {
         bench.table(table);
         let id = bench.consumer(&topic, table, &[("start", "'earliest'")]);
@@ -114,5 +112,13 @@ fn a_worker_behind_a_transaction_pooler_follows_changes() {
     bench.produce(&topic, 2, 0, 100);
     bench.wait_for("a", 200);
     bench.wait_for("b", 200);
+    // Whoever else gets these sessions finds them as they were.
+    let left = "SELECT current_setting('statement_timeout') || ' ' || (SELECT count(*) \
+                FROM pg_prepared_statements) || ' ' || (SELECT count(*) FROM pg_listening_channels())";
+    let mut others: Vec<_> = (0..3).map(|_| Client::connect(&url)).collect();
+    for other in &mut others {
+        other.execute("BEGIN");
+        assert_eq!(other.value(left).as_deref(), Some("0 0 0"));
+    }
     worker.stop();
 }
