@@ -131,6 +131,7 @@ CREATE TABLE pipeline_kafka.replays (
   started_at timestamptz,
   finished_at timestamptz,
   in_client boolean NOT NULL DEFAULT false,
+  is_retry boolean NOT NULL DEFAULT false,
   lease_owner uuid,
   lease_until timestamptz
 );
@@ -140,6 +141,7 @@ COMMENT ON COLUMN pipeline_kafka.replays.owner IS 'The role that called replay; 
 COMMENT ON COLUMN pipeline_kafka.replays.start_at IS 'As consumers.start, without latest and group.';
 COMMENT ON COLUMN pipeline_kafka.replays.end_at IS 'First offset that is not read any more: latest (the end when the replay begins), a time or a map of partitions to offsets.';
 COMMENT ON COLUMN pipeline_kafka.replays.in_client IS 'It runs in copycat pg replay, not in a worker.';
+COMMENT ON COLUMN pipeline_kafka.replays.is_retry IS 'It tries dead letters again, from their bytes in errors; the row goes when that is done.';
 COMMENT ON COLUMN pipeline_kafka.replays.lease_owner IS 'The process that runs it, until lease_until; after that another may take it.';
 COMMENT ON COLUMN pipeline_kafka.replays.started_at IS 'When starts and ends were resolved into replay_offsets.';
 

@@ -65,18 +65,21 @@ CREATE TABLE pipeline_kafka.errors (
   created_at timestamptz NOT NULL DEFAULT now(),
   retry_queued_at timestamptz,
   retried_at timestamptz,
+  retry_id bigint,
   resolved boolean NOT NULL DEFAULT false
 );
 CREATE UNIQUE INDEX errors_record ON pipeline_kafka.errors
   (consumer_id, (coalesce(replay_id, 0)), partition, "offset");
 CREATE INDEX errors_queued ON pipeline_kafka.errors (id)
   WHERE retry_queued_at IS NOT NULL AND NOT resolved;
+CREATE INDEX errors_retry ON pipeline_kafka.errors (retry_id, partition, "offset") WHERE retry_id IS NOT NULL;
 CREATE INDEX errors_replay ON pipeline_kafka.errors (replay_id) WHERE replay_id IS NOT NULL;
 COMMENT ON TABLE pipeline_kafka.errors IS 'Dead letters: records that became no row, with their bytes and the reason. Written in the transaction that moves the position past them. Only the consumer''s owner and the workers see them.';
 COMMENT ON COLUMN pipeline_kafka.errors.headers IS 'A list of [name, value in base64 or null].';
 COMMENT ON COLUMN pipeline_kafka.errors.stage IS 'decode: the bytes; map: the fields; write: the row; commit: a deferred constraint; skip: taken out by skip, without bytes.';
 COMMENT ON COLUMN pipeline_kafka.errors.schema_id IS 'Id of the schema in the registry, where the record named one.';
 COMMENT ON COLUMN pipeline_kafka.errors.retry_queued_at IS 'Set by retry_errors; null again once a worker has tried.';
+COMMENT ON COLUMN pipeline_kafka.errors.retry_id IS 'The replay that tries it again now.';
 COMMENT ON COLUMN pipeline_kafka.errors.retried_at IS 'When a worker last tried.';
 COMMENT ON COLUMN pipeline_kafka.errors.resolved IS 'The record became a row after all.';
 

@@ -209,5 +209,7 @@ pub struct Replay {
     pub started: bool,
     /// It runs in a client, which asked for it: workers leave it alone.
     pub in_client: bool,
+    /// It tries dead letters again, instead of records of the topic.
+    pub is_retry: bool,
     pub config_version: i64,
 }

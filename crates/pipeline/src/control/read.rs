@@ -191,6 +191,7 @@ struct ReplayRow {
     only_partitions: Option<Vec<i32>>,
     started: bool,
     in_client: bool,
+    is_retry: bool,
     config_version: i64,
 }
 
@@ -208,6 +209,7 @@ fn replay(text: &str) -> Result<Replay, serde_json::Error> {
         only_partitions: row.only_partitions,
         started: row.started,
         in_client: row.in_client,
+        is_retry: row.is_retry,
         config_version: row.config_version,
     })
 }

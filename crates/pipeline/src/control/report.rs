@@ -231,6 +231,14 @@ impl Control {
         })
     }
 
+    /// Has the dead letters that are queued tried again: makes a replay of them.
+    pub fn begin_retries(&mut self) -> Result<(), Error> {
+        self.with(|connection, wait| {
+            connection.query_text("SELECT pipeline_kafka._begin_retries()", wait)?;
+            Ok(())
+        })
+    }
+
     /// Keeps what Kafka tells of partitions, for lag and watermarks.
     pub fn observe(&mut self, partitions: &[Observed]) -> Result<(), Error> {
         if partitions.is_empty() {

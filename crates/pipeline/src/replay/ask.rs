@@ -78,6 +78,13 @@ impl Asking<'_> {
         })
     }
 
+    /// Settles the dead letters of a retry.
+    pub(super) fn end_retry(&self) -> Result<(), Error> {
+        let replay = self.replay.to_string();
+        let sql = "SELECT pipeline_kafka._end_retry($1::int8)";
+        self.questions.ask(sql, &[Some(&replay)], |_| ())
+    }
+
     pub(super) fn state(&self, state: &str, detail: Option<&str>) -> Result<(), Error> {
         let (replay, version) = (self.replay.to_string(), self.version.to_string());
         let params = [Some(&*replay), Some(&*version), Some(state), detail];

@@ -26,8 +26,16 @@ fn as_replayed(definition: &Definition) -> Result<Consumer, Error> {
             .hint(super::range::again(replay)));
     };
     let mut consumer = consumer.clone();
-    consumer.target = Target::Relation(into);
+    // The records of a stream-partitioned consumer say themselves where they go.
+    if !(replay.is_retry && matches!(consumer.target, Target::Routed { .. })) {
+        consumer.target = Target::Relation(into);
+    }
     let settings = &mut consumer.settings;
+    if replay.is_retry {
+        // Who is refused again gets the new reason, however many there are.
+        settings.stop_on_error = false;
+        settings.error_limit = 1.0;
+    }
     settings.mode = replay.mode;
     settings.owner.clone_from(&replay.owner);
     if replay.mode != Mode::Upsert {
@@ -57,17 +65,21 @@ pub(super) fn start(
         return Err(Error::config(format!("the owner {} cannot be acted as", replay.owner))
             .hint(format!("GRANT \"{}\" TO the role that runs the replay", replay.owner)));
     }
-    let Target::Relation(relation) = &consumer.target else {
+    let columns = match &consumer.target {
+        Target::Relation(relation) => Some(relation.columns.as_slice()),
+        _ => None,
+    };
+    let Some(into) = &replay.into else {
         return Err(Error::bug("a replay without a relation"));
     };
-    let chain = format::chain(&consumer.settings, Some(&relation.columns));
+    let chain = format::chain(&consumer.settings, columns);
     let target = ConsumerTarget {
         consumer_id: consumer.id,
         replay_id: Some(replay.id),
         config_version: replay.config_version,
         topic: Arc::from(consumer.topic.as_str()),
         role: Some(replay.owner.clone()),
-        relation: relation.table.clone(),
+        relation: into.table.clone(),
         parallelism: 1,
         framed: false,
     };

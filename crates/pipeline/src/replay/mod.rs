@@ -11,6 +11,7 @@
 mod ask;
 pub mod client;
 mod lane;
+mod letters;
 mod range;
 mod run;
 

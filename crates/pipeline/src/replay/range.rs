@@ -119,6 +119,7 @@ mod tests {
             only_partitions: only,
             started: false,
             in_client: false,
+            is_retry: false,
             config_version: 1,
         }
     }

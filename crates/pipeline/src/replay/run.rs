@@ -76,6 +76,7 @@ impl Run<'_> {
         });
         let asking = self.asking();
         let told = match &end {
+            End::Done if self.definition.replay.is_retry => asking.end_retry(),
             End::Done => asking.state("done", None),
             End::Blocked(error) => asking.state("blocked", Some(&error.report())),
             End::Away(error) => asking.state("backing_off", Some(&error.report())),
@@ -110,7 +111,10 @@ impl Run<'_> {
         let mut consumer = self.consumer(&clients)?;
         let admin = Admin::new(&clients.admin).map_err(kafka_error)?;
         let topic = self.definition.consumer.topic.as_str();
-        let (topic_id, partitions) = topic_of(&admin, topic)?;
+        let (topic_id, partitions) = match self.definition.replay.is_retry {
+            true => (None, 0),
+            false => topic_of(&admin, topic)?,
+        };
         if lease == Lease::New {
             let found = ranges(&self.definition.replay, consumer.handle(), topic, partitions)?;
             asking.store(topic_id.as_deref(), &found).map_err(of_database)?;
@@ -229,7 +233,11 @@ impl Reading<'_> {
         let from =
             |part: &Part| part.at.filter(|_| !part.is_read()).map(|at| (part.tp.clone(), at));
         let from: Vec<(TopicPartition, i64)> = self.parts.iter().filter_map(from).collect();
-        consumer.assign_manually(&from).map_err(kafka_error)
+        match self.run.definition.replay.is_retry {
+            // Dead letters are read from where they are kept.
+            true => Ok(()),
+            false => consumer.assign_manually(&from).map_err(kafka_error),
+        }
     }
 
     fn read(&mut self, consumer: &mut SinkConsumer) -> Result<(), Error> {
@@ -239,6 +247,9 @@ impl Reading<'_> {
             consumer.poll(Duration::ZERO, NONE).map_err(kafka_error)?;
             return Ok(());
         }
+        if self.run.definition.replay.is_retry && !idle {
+            return self.read_letters();
+        }
         let limits = if idle { NONE } else { LIMITS };
         let polled = consumer.poll(POLL_WAIT, limits).map_err(kafka_error)?;
         if idle {
@@ -246,6 +257,20 @@ impl Reading<'_> {
             std::thread::park_timeout(Duration::from_millis(5));
         }
         self.take(polled, consumer)
+    }
+
+    /// Pushes the next dead letters of each partition.
+    fn read_letters(&mut self) -> Result<(), Error> {
+        let replay = self.run.definition.replay.id;
+        for part in &mut self.parts {
+            let Some(at) = part.at.filter(|at| *at < part.range.end) else { continue };
+            let range = (at, part.range.end);
+            let batch = super::letters::read(self.run.questions, replay, &part.tp, range);
+            let batch = batch.map_err(of_database)?;
+            part.at = Some(batch.next_offset());
+            self.lane.push(batch);
+        }
+        Ok(())
     }
 
     fn take(&mut self, polled: Polled, consumer: &SinkConsumer) -> Result<(), Error> {

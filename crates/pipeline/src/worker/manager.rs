@@ -144,6 +144,9 @@ impl<'a> Manager<'a> {
                 self.definitions = definitions;
             }
         }
+        if change.errors {
+            self.control.begin_retries()?;
+        }
         self.look_round();
         // Before anything is told: the row of this worker may be gone, after a fail-over for instance.
         self.heartbeat()?;

@@ -3,6 +3,7 @@
 //! Crate `pipeline` does the work; here are the words of the command line and the exit codes.
 
 mod doctor;
+mod replay;
 mod run;
 mod schema;
 
@@ -40,6 +41,12 @@ enum Command {
     /// takes, and follow changes of the definitions by themselves. Exit code 2: the URL, the
     /// credentials or the schema cannot be used.
     Run(run::Args),
+    /// Read a range of a topic once more, in this process, beside the live flow
+    ///
+    /// Its rows are written once, also after an interruption: --resume goes on. The login needs the
+    /// rights of a worker. Exit code 0: done, 1: blocked or cancelled, 2: refused, 3: something cannot
+    /// be reached, 130: interrupted.
+    Replay(replay::Args),
     /// Check the database, Kafka and the workers, and say what to do about what is wrong
     ///
     /// Exit code 0: all is well (warnings included), 1: a check failed, 3: something cannot be reached.
@@ -62,6 +69,7 @@ pub(crate) fn run(args: Args, log: &LogArgs) -> ExitCode {
         Command::Upgrade(args) => schema::upgrade(&args),
         Command::Uninstall(args) => schema::uninstall(&args),
         Command::Run(args) => run::run(args),
+        Command::Replay(args) => replay::run(&args),
         Command::Doctor(args) => Ok(doctor::run(&args)),
     };
     outcome.unwrap_or_else(|failure| failure.report())
