@@ -28,6 +28,7 @@ const RELATION: &str = "(SELECT jsonb_build_object('oid', r.oid::int8, 'schema',
     'name', r.relname, 'kind', r.relkind, 'row_security', r.relrowsecurity, \
     'unlogged', r.relpersistence = 'u', 'columns', (SELECT coalesce(jsonb_agg(\
       jsonb_build_object('name', a.attname, 'identity', a.attidentity <> '', \
+      'json', coalesce(nullif(t.typbasetype, 0), t.oid) IN (114, 3802), \
       'bytea', coalesce(nullif(t.typbasetype, 0), t.oid) = 'pg_catalog.bytea'::pg_catalog.regtype) \
       ORDER BY a.attnum), '[]') FROM pg_catalog.pg_attribute a \
       JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = r.oid AND a.attnum > 0 \

@@ -27,7 +27,7 @@ fn mapped(mapping: &[(&str, &str)], bytea: &[&str], records: &[(&str, &str)]) ->
     }
     let columns: Vec<Column> = bytea
         .iter()
-        .map(|name| Column { name: (*name).to_owned(), bytea: true, identity: false })
+        .map(|name| Column { name: (*name).to_owned(), bytea: true, json: false, identity: false })
         .collect();
     let all = Mask::all(batch.len());
     Mapping::new(&sources(mapping), &columns).unwrap().apply(&mut batch, &all);
@@ -104,7 +104,7 @@ fn bytes_are_text_where_the_column_is_not_bytea() {
     let mut bytes = bytes.unwrap();
     bytes.decode(Side::Key, &mut batch);
     bytes.decode(Side::Value, &mut batch);
-    let columns = [Column { name: "v".to_owned(), bytea: true, identity: false }];
+    let columns = [Column { name: "v".to_owned(), bytea: true, json: false, identity: false }];
     let sources = sources(&[("k", "key"), ("v", "$"), ("at", "timestamp")]);
     let all = Mask::all(2);
     Mapping::new(&sources, &columns).unwrap().apply(&mut batch, &all);

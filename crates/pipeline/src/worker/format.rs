@@ -10,6 +10,7 @@ use crate::mapping::Mapping;
 use api::{Converter, Side};
 use config::Props;
 use runtime::{Chain, Step};
+use std::collections::BTreeMap;
 
 /// The chain that decodes the records of a consumer.
 ///
@@ -53,7 +54,8 @@ fn chain_of(
 ) -> Result<Chain, String> {
     let key = key(settings)?;
     let header = built_in("SimpleHeaderConverter", Side::Header, &Props::new())?;
-    let mapping = settings.mapping.as_ref();
+    let whole = whole(settings, columns.unwrap_or_default());
+    let mapping = settings.mapping.as_ref().or(whole.as_ref());
     let mapping = mapping.map(|sources| Mapping::new(sources, columns.unwrap_or_default()));
     let step = |mapping| Step {
         alias: "mapping".to_owned(),
@@ -61,6 +63,18 @@ fn chain_of(
         condition: None,
     };
     Ok(Chain::new(key, value, header, mapping.transpose()?.map(step).into_iter().collect()))
+}
+
+/// Documents go whole into the only column, if that is one of JSON.
+fn whole(settings: &Settings, columns: &[Column]) -> Option<BTreeMap<String, String>> {
+    let plain = settings.mapping.is_none() && settings.transform.is_none();
+    let mut open = columns.iter().filter(|column| !column.identity);
+    match (open.next(), open.next()) {
+        (Some(only), None) if only.json && plain && settings.format == Format::Json => {
+            Some(BTreeMap::from([(only.name.clone(), "$".to_owned())]))
+        }
+        _ => None,
+    }
 }
 
 /// Whether fields go to columns by their places.

@@ -13,7 +13,8 @@ type Row = Vec<Option<String>>;
 type Outcome = Result<Row, String>;
 
 fn columns() -> Vec<Column> {
-    let column = |name: &str, bytea| Column { name: name.to_owned(), bytea, identity: false };
+    let column =
+        |name: &str, bytea| Column { name: name.to_owned(), bytea, json: false, identity: false };
     vec![column("a", false), column("b", false), column("c", true)]
 }
 
