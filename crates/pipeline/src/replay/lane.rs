@@ -65,14 +65,10 @@ pub(super) fn start(
         return Err(Error::config(format!("the owner {} cannot be acted as", replay.owner))
             .hint(format!("GRANT \"{}\" TO the role that runs the replay", replay.owner)));
     }
-    let columns = match &consumer.target {
-        Target::Relation(relation) => Some(relation.columns.as_slice()),
-        _ => None,
-    };
     let Some(into) = &replay.into else {
         return Err(Error::bug("a replay without a relation"));
     };
-    let chain = format::chain(&consumer.settings, columns);
+    let chain = format::chain_to(&consumer.settings, &consumer.target);
     let target = ConsumerTarget {
         consumer_id: consumer.id,
         replay_id: Some(replay.id),

@@ -21,6 +21,7 @@ mod monitoring;
 mod outages;
 mod pg;
 mod pg_kills;
+mod pg_replay;
 mod poison;
 mod positions;
 mod quickstart;
