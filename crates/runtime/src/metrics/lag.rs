@@ -6,6 +6,7 @@
 
 use data::{RawBatch, TopicPartition};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Pieces kept of a partition; beyond that the last one grows.
@@ -23,6 +24,17 @@ pub(crate) struct PartitionLag {
     pub(crate) fetch_lag: u64,
     /// Milliseconds since 1970: the timestamp of the oldest record that is not stored.
     pub(crate) oldest: Option<i64>,
+}
+
+/// Where a task stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lags {
+    /// Partitions that the task has, those included whose position it does not know yet.
+    pub(crate) assigned: usize,
+    /// The position of each of them is known. Else nobody can say how far the task is behind: it has
+    /// not joined its group yet, its destination does not answer, or it has ended.
+    pub(crate) known: bool,
+    pub(crate) partitions: Arc<[PartitionLag]>,
 }
 
 /// Records that were fetched together.
@@ -102,11 +114,22 @@ impl Progress {
         self.0.values().map(|line| distance(line.stored, line.delivered)).sum()
     }
 
-    /// Where all stand; `end` knows the offset behind the last record of a partition, if anybody does.
-    pub(crate) fn report(
+    /// Where a task stands that has these partitions, or nobody has told it yet which.
+    pub(crate) fn lags(
         &mut self,
+        assigned: Option<&[TopicPartition]>,
         end: impl Fn(&TopicPartition) -> Option<i64>,
-    ) -> Vec<PartitionLag> {
+    ) -> Lags {
+        let known = |all: &[TopicPartition]| all.iter().all(|tp| self.0.contains_key(tp));
+        Lags {
+            assigned: assigned.map_or(0, <[TopicPartition]>::len),
+            known: assigned.is_some_and(known),
+            partitions: self.report(end).into(),
+        }
+    }
+
+    /// Where all stand; `end` knows the offset behind the last record of a partition, if anybody does.
+    fn report(&mut self, end: impl Fn(&TopicPartition) -> Option<i64>) -> Vec<PartitionLag> {
         let now = now_ms();
         let each = |(tp, line): (&TopicPartition, &mut Line)| {
             let end = end(tp).unwrap_or(line.fetched).max(line.fetched);
@@ -180,6 +203,23 @@ mod tests {
         assert_eq!(report(&mut progress, 12), (12, 0, 0, None));
         progress.forget(&[tp()]);
         assert!(progress.report(|_| None).is_empty());
+    }
+
+    #[test]
+    fn a_task_is_behind_by_nobody_knows_what_until_each_position_is_known() {
+        let mut progress = Progress::default();
+        let lags = |progress: &mut Progress, assigned: Option<&[TopicPartition]>| {
+            let Lags { assigned, known, partitions } = progress.lags(assigned, |_| Some(7));
+            (assigned, known, partitions.len())
+        };
+        let both = [tp(), TopicPartition::new("t", 1)];
+        assert_eq!(lags(&mut progress, None), (0, false, 0));
+        assert_eq!(lags(&mut progress, Some(&[])), (0, true, 0));
+        assert_eq!(lags(&mut progress, Some(&both)), (2, false, 0));
+        progress.seated(&both[0], 5);
+        assert_eq!(lags(&mut progress, Some(&both)), (2, false, 1));
+        progress.seated(&both[1], 5);
+        assert_eq!(lags(&mut progress, Some(&both)), (2, true, 2));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod window;
 mod write;
 
 pub use budget::Budget;
-pub(crate) use lag::Progress;
+pub(crate) use lag::{Lags, Progress};
 pub use page::{Format, Page};
 pub(crate) use phase::{Phase, Watch};
 pub use process::write_process;

@@ -290,9 +290,9 @@ table! {
     TaskQueue Copycat Gauge "copycat_task_queue_bytes" TASK,
         "Bytes of records that wait in the task's queue.";
     TaskLag Copycat Gauge "copycat_task_lag_records" TASK,
-        "Records between the ends of the task's partitions and what is stored of them.";
+        "Records between the ends of the task's partitions and what is stored of them; missing while that is not known.";
     TaskAge Copycat Gauge "copycat_task_oldest_unread_age_seconds" TASK,
-        "Age of the oldest record that is not stored yet, by its timestamp; 0 if there is none.";
+        "Age of the oldest record that is not stored yet, by its timestamp; 0 if there is none, missing while that is not known.";
     PartitionLag Copycat Gauge "copycat_partition_lag_records" PARTITION,
         "Records between the end of the partition and what is stored of it.";
     PartitionSeconds Copycat Gauge "copycat_partition_lag_seconds" PARTITION,

@@ -3,7 +3,7 @@
 //! Every counter is written by one of the task's threads, once a batch, and read by anybody.
 
 use super::budget::Budget;
-use super::lag::PartitionLag;
+use super::lag::Lags;
 use super::phase::Phase;
 use super::startups::Starts;
 use super::window::{Windowed, Windows, now};
@@ -77,7 +77,7 @@ pub struct TaskMetrics {
 
     pub(super) rebalances: AtomicU64,
     pub(super) queue_bytes: AtomicU64,
-    lags: Mutex<Arc<[PartitionLag]>>,
+    lags: Mutex<Lags>,
 }
 
 /// A number that goes up, and how fast it does.
@@ -158,7 +158,7 @@ impl TaskMetrics {
             last_error: AtomicI64::new(0),
             rebalances: zero(),
             queue_bytes: zero(),
-            lags: Mutex::new(Arc::from([])),
+            lags: Mutex::default(),
         }
     }
 
@@ -326,6 +326,11 @@ impl TaskMetrics {
         self.letter_failures.fetch_add(u64::from(failed), Relaxed);
     }
 
+    /// The group has told the task which partitions it has.
+    pub(crate) fn has_joined(&self) -> bool {
+        self.rebalances.load(Relaxed) > 0
+    }
+
     pub(crate) fn rebalanced(&self) {
         self.rebalances.fetch_add(1, Relaxed);
     }
@@ -342,15 +347,15 @@ impl TaskMetrics {
     }
 
     /// Where the partitions stand. Somebody who reads the last report just now gets this one later.
-    pub(crate) fn report(&self, lags: Vec<PartitionLag>) {
+    pub(crate) fn report(&self, lags: Lags) {
         if let Ok(mut slot) = self.lags.try_lock() {
-            let before = std::mem::replace(&mut *slot, lags.into());
+            let before = std::mem::replace(&mut *slot, lags);
             drop(slot);
             drop(before);
         }
     }
 
-    pub(super) fn lags(&self) -> Arc<[PartitionLag]> {
+    pub(super) fn lags(&self) -> Lags {
         self.lags.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -1,12 +1,11 @@
 //! A task's samples on the page.
 
-use super::lag::now_ms;
+use super::lag::{Lags, now_ms};
 use super::page::Page;
 use super::phase::Phase;
 use super::table::Metric as M;
 use super::task::{About, TaskMetrics};
 use super::window::Summary;
-use crate::status::State;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// How many partitions may have series of their own on one page, and how many had to do without.
@@ -174,9 +173,9 @@ impl TaskMetrics {
         let mut add = |metric, value| samples.page.add(metric, &labels, value);
         add(M::ConsumerRecords, number(&self.fetched));
         add(M::ConsumerBytes, number(&self.fetched_bytes));
-        add(M::ConsumerPartitions, lags.len() as f64);
+        add(M::ConsumerPartitions, lags.assigned as f64);
         add(M::ConsumerRebalances, number(&self.rebalances));
-        let furthest = lags.iter().map(|lag| lag.fetch_lag).max();
+        let furthest = lags.partitions.iter().map(|lag| lag.fetch_lag).max();
         add(M::ConsumerLagMax, furthest.map_or(f64::NAN, |lag| lag as f64));
     }
 
@@ -187,25 +186,23 @@ impl TaskMetrics {
     }
 
     fn write_partitions(&self, samples: &mut Samples<'_>, room: &mut Room) {
-        let lags = self.lags();
+        let Lags { assigned, known, partitions } = self.lags();
         let now = now_ms();
         let age = |oldest: Option<i64>| {
             oldest.map_or(0.0, |at| now.saturating_sub(at).max(0) as f64 / 1e3)
         };
-        samples.add(M::SinkPartitions, lags.len() as f64);
-        if self.state() != State::Running && lags.is_empty() {
-            // Nobody knows how far it is behind.
-            return;
+        samples.add(M::SinkPartitions, assigned as f64);
+        if known {
+            let furthest = partitions.iter().map(|lag| lag.lag).max();
+            samples.add(M::SinkLagMax, furthest.map_or(f64::NAN, |lag| lag as f64));
+            samples.add(M::TaskLag, partitions.iter().map(|lag| lag.lag).sum::<u64>() as f64);
+            let oldest = partitions.iter().filter_map(|lag| lag.oldest).min();
+            samples.add(M::TaskAge, age(oldest));
         }
-        let furthest = lags.iter().map(|lag| lag.lag).max();
-        samples.add(M::SinkLagMax, furthest.map_or(f64::NAN, |lag| lag as f64));
-        samples.add(M::TaskLag, lags.iter().map(|lag| lag.lag).sum::<u64>() as f64);
-        let oldest = lags.iter().filter_map(|lag| lag.oldest).min();
-        samples.add(M::TaskAge, age(oldest));
-        let shown = lags.len().min(room.left);
+        let shown = partitions.len().min(room.left);
         room.left -= shown;
-        room.left_out += lags.len() - shown;
-        for lag in lags.iter().take(shown) {
+        room.left_out += partitions.len() - shown;
+        for lag in partitions.iter().take(shown) {
             let partition = lag.tp.partition.to_string();
             let labels = [samples.connector, samples.task, &*lag.tp.topic, &partition];
             samples.page.add(M::PartitionLag, &labels, lag.lag as f64);

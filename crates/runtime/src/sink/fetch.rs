@@ -172,8 +172,12 @@ impl Fetch {
             self.ask_for_ends(now);
             let end =
                 |tp: &TopicPartition| self.consumer.known_end(tp).max(self.ends.get(tp).copied());
-            let lags = self.shared.progress().report(end);
-            self.shared.metrics().report(lags);
+            let metrics = self.shared.metrics();
+            let told =
+                if self.settings.self_assign { self.self_assigned } else { metrics.has_joined() };
+            let assigned = told.then(|| self.consumer.assignment());
+            let lags = self.shared.progress().lags(assigned.as_deref(), end);
+            metrics.report(lags);
         }
     }
 

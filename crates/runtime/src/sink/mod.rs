@@ -23,7 +23,7 @@ pub use stop::StopMode;
 use crate::chain::Chain;
 use crate::errors::Breaker;
 use crate::errors::dead_letter_topic::DeadLetterTopic;
-use crate::metrics::About;
+use crate::metrics::{About, Lags};
 use crate::status::{State, StatusCell, TaskStatus};
 use api::{Error, SinkTask};
 use cluster::Cluster;
@@ -132,7 +132,7 @@ impl Threads {
         let result = self.run_both(make_task, chain, span);
         let shared = &self.shared;
         shared.mailbox.clear();
-        shared.metrics().report(Vec::new());
+        shared.metrics().report(Lags::default());
         match result {
             Ok(()) => shared.status.update(|status| {
                 status.retrying = None;

@@ -189,8 +189,7 @@ impl Work {
             shown.push(format!("and {} more", count - SHOWN_MAX));
         }
         if count > 0 {
-            let connector = &self.settings.connector;
-            tracing::info!(connector, "resuming from stored offsets: {}", shown.join(", "));
+            tracing::info!("resuming from stored offsets: {}", shown.join(", "));
         }
         Ok(())
     }

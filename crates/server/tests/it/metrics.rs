@@ -15,6 +15,9 @@ use testkit::{
 /// Names of the reference page, which a test of the binary keeps fresh.
 const PAGE: &str = include_str!("../../../../docs/reference/metrics.md");
 
+/// A database that nobody will ever find.
+const AWAY: (&str, &str) = ("connection.url", "postgresql://copycat@127.0.0.1:1/none");
+
 fn scrape(worker: &Worker) -> Exposition {
     let answer = worker.get_with("/metrics", &[]);
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -42,8 +45,8 @@ fn table() -> BTreeSet<(String, String)> {
     .collect()
 }
 
-/// A sink with bad records, a source that gives each record once, a connector that fails, one that is
-/// paused and one with an odd name: every metric there is, and the numbers to a record.
+/// A sink with bad records, a source that gives each record once, a connector that fails, one whose
+/// database is away, one that is paused and one with an odd name: every metric there is, and the numbers to a record.
 #[test]
 fn every_metric_is_told_and_counts_to_the_record() {
     const GOOD: u64 = 300;
@@ -64,6 +67,7 @@ fn every_metric_is_told_and_counts_to_the_record() {
         .exactly_once(&[])
         .connector(route.name(), &route.properties(&more))
         .connector("wrong", &route.properties(&[]))
+        .connector("away", &route.properties(&[AWAY]))
         .start();
     let odd = "o\"d\\d é";
     let config = json!({"connector.class": "FileStreamSink", "topics": "none", "file": "odd.txt"});
@@ -78,7 +82,9 @@ fn every_metric_is_told_and_counts_to_the_record() {
     let sink = [("connector", route.name())];
     let read = [("connector", source.topic.as_str())];
     let all = wait_for(&worker, "everything is counted", |now| {
-        now.value("copycat_task_lag_records", &sink) == 0.0
+        now.value("kafka_connect_sink_task_partition_count", &[("connector", "away")]) == 2.0
+            && now.value("copycat_task_retrying", &[("connector", "away")]) == 1.0
+            && now.value("copycat_task_lag_records", &sink) == 0.0
             && now.value("copycat_task_dead_letters_total", &sink) == BAD as f64
             && now.value("kafka_connect_task_error_deadletterqueue_produce_requests", &sink)
                 == BAD as f64
@@ -162,11 +168,11 @@ fn check_source(all: &Exposition, source: &[(&str, &str)]) {
 
 fn check_others(all: &Exposition, odd: &str) {
     let worker = |name: &str| all.value(&format!("kafka_connect_worker_{name}"), &[]);
-    assert_eq!(worker("connector_count"), 5.0);
-    assert_eq!(worker("task_count"), 4.0);
+    assert_eq!(worker("connector_count"), 6.0);
+    assert_eq!(worker("task_count"), 5.0);
     assert_eq!(worker("connector_startup_failure_total"), 0.0);
-    assert_eq!(worker("task_startup_attempts_total"), 4.0);
-    assert_eq!(worker("task_startup_success_total"), 4.0);
+    assert_eq!(worker("task_startup_attempts_total"), 5.0);
+    assert_eq!(worker("task_startup_success_total"), 5.0);
     let of = |connector: &str, state: &str| {
         let name = format!("kafka_connect_worker_connector_{state}_task_count");
         all.value(&name, &[("connector", connector)])
@@ -176,8 +182,15 @@ fn check_others(all: &Exposition, odd: &str) {
         (1.0, 1.0, 1.0)
     );
     assert_eq!(of(odd, "total"), 0.0);
-    let lag = all.find("copycat_task_lag_records", &[("connector", "wrong")]);
-    assert!(lag.is_empty(), "nobody reads, nobody knows: {lag:?}");
+    for name in ["copycat_task_lag_records", "copycat_task_oldest_unread_age_seconds"] {
+        for connector in ["wrong", "away", "rests"] {
+            let told = all.find(name, &[("connector", connector)]);
+            assert!(
+                told.is_empty(),
+                "who has no position is behind by nobody knows what: {told:?}"
+            );
+        }
+    }
     let status = |connector, status| {
         let labels = [("connector", connector), ("status", status)];
         all.value("kafka_connect_connector_status", &labels)

@@ -9,17 +9,16 @@ const ALERTS: &str = include_str!("../../../../monitoring/prometheus-alerts.yml"
 
 /// What Prometheus adds to everything that it scrapes.
 const OF_ALL: [&str; 2] = ["job", "instance"];
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 13] = [
     "sum",
     "max",
     "by",
-    "on",
+    "count",
     "and",
     "rate",
     "increase",
     "delta",
     "topk",
-    "min_over_time",
     "label_values",
     "up",
     "humanizeDuration",
