@@ -108,7 +108,11 @@ impl Server {
         let url = given(&self.url, "cluster").unwrap_or_else(|| DEFAULT_URL.to_owned());
         let address = Address::parse(&url)?;
         let password = given(&self.password, "password");
-        let login = match (given(&self.username, "username"), password) {
+        // The URL may have the name alone.
+        let in_url = address.login.as_ref().map(|login| login.username.clone());
+        let username = given(&self.username, "username");
+        let username = username.or(in_url.filter(|_| self.password.is_some()));
+        let login = match (username, password) {
             (Some(username), password) => {
                 let password = secret(password.as_deref().unwrap_or_default())?;
                 Some(Login { username, password })

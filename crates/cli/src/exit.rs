@@ -1,5 +1,6 @@
 //! Exit codes and the one way a command says why it ends.
 
+use crate::show::printable;
 use connector_files::FileError;
 use std::process::ExitCode;
 
@@ -49,9 +50,9 @@ impl Failure {
     /// Prints the message and the hint to standard error, and gives the exit code.
     #[expect(clippy::print_stderr, reason = "the last word of a command, after logging")]
     pub fn report(&self) -> ExitCode {
-        eprintln!("copycat: {}", self.message);
+        eprintln!("copycat: {}", printable(&self.message, false));
         if let Some(hint) = &self.hint {
-            eprintln!("  hint: {hint}");
+            eprintln!("  hint: {}", printable(hint, false));
         }
         ExitCode::from(self.code)
     }

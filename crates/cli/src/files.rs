@@ -36,16 +36,22 @@ impl Files {
     /// # Errors
     /// A file cannot be read or understood, a connector has no name, or two have the same.
     pub(crate) fn read(&self, out: &Out) -> Result<Vec<Named>, Failure> {
-        let mut all = Content::default();
+        let (mut all, mut wrong) = (Content::default(), Vec::new());
         for path in &self.file {
-            let before = all.connectors.len() + all.notices.len();
-            self.read_one(path, &mut all)?;
-            if all.connectors.len() + all.notices.len() == before {
+            let before = all.connectors.len() + all.notices.len() + wrong.len();
+            self.read_one(path, &mut all, &mut wrong);
+            if wrong.len() + all.connectors.len() + all.notices.len() == before {
                 all.notices.push(format!("{}: there is no connector in it", path.display()));
             }
         }
         for notice in &all.notices {
             out.note(notice);
+        }
+        // All at once, so that nobody has to come back for each.
+        if let Some(first) = wrong.first() {
+            let messages: Vec<&str> = wrong.iter().map(|wrong| wrong.message.as_str()).collect();
+            let (code, hint) = (first.code, first.hint.clone());
+            return Err(Failure { code, message: messages.join("\n"), hint });
         }
         if all.connectors.is_empty() {
             return Err(Failure::wrong_input("there is no connector in what was given"));
@@ -53,22 +59,30 @@ impl Files {
         named(all.connectors, self.name.as_deref())
     }
 
-    fn read_one(&self, path: &Path, all: &mut Content) -> Result<(), Failure> {
-        let mut add = |content: Content| {
-            all.connectors.extend(content.connectors);
-            all.notices.extend(content.notices);
+    fn read_one(&self, path: &Path, all: &mut Content, wrong: &mut Vec<Failure>) {
+        let mut add = |read: Result<Content, Failure>| match read {
+            Ok(content) => {
+                all.connectors.extend(content.connectors);
+                all.notices.extend(content.notices);
+            }
+            Err(failure) => wrong.push(failure),
         };
         if path == Path::new("-") {
-            add(connector_files::parse("standard input", &read_text_or_input(path)?)?);
+            let text = read_text_or_input(path);
+            add(text.and_then(|text| Ok(connector_files::parse("standard input", &text)?)));
         } else if path.is_dir() {
-            for file in connector_files::in_folder(path, self.recursive)? {
-                add(connector_files::read(&file)?);
+            match connector_files::in_folder(path, self.recursive) {
+                Ok(files) => files.iter().for_each(|file| add(read_file(file))),
+                Err(error) => add(Err(error.into())),
             }
         } else {
-            add(connector_files::read(path)?);
+            add(read_file(path));
         }
-        Ok(())
     }
+}
+
+fn read_file(path: &Path) -> Result<Content, Failure> {
+    Ok(connector_files::read(path)?)
 }
 
 fn named(connectors: Vec<Connector>, name: Option<&str>) -> Result<Vec<Named>, Failure> {
@@ -127,6 +141,24 @@ mod tests {
     fn connector(source: &str, name: Option<&str>) -> Connector {
         let name = name.map(str::to_owned);
         Connector { source: source.to_owned(), name, config: Default::default(), state: None }
+    }
+
+    #[test]
+    fn every_file_that_is_wrong_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [("a.json", "{"), ("b.yaml", "a: ["), ("c.properties", "name=c")] {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let of = |file| Files { file: vec![file], name: None, recursive: false };
+        let out = Out::plain(true);
+        let failure = of(dir.path().to_owned()).read(&out).unwrap_err();
+        for (name, is_told) in [("a.json", true), ("b.yaml", true), ("c.properties", false)] {
+            assert_eq!(failure.message.contains(name), is_told, "{}", failure.message);
+        }
+        let empty = dir.path().join("empty.properties");
+        std::fs::write(&empty, "# nothing\n").unwrap();
+        let failure = of(empty).read(&out).unwrap_err();
+        assert!(failure.message.starts_with("there is no connector"), "{}", failure.message);
     }
 
     #[test]

@@ -159,10 +159,28 @@ fn check_scheme(key: &str, value: &Value) -> Result<(), String> {
 
 const HEADER_ACTIONS: [&str; 5] = ["set", "add", "setDate", "addDate", ""];
 
+/// The rules of `response.http.headers.config`: commas separate them, but not inside of quotes, where a
+/// backslash takes away the meaning of what follows.
+pub fn header_items(text: &str) -> Vec<String> {
+    let (mut items, mut item, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted => quoted = false,
+            '"' if item.trim().is_empty() => quoted = true,
+            '\\' if quoted => item.extend(letters.next()),
+            ',' if !quoted => items.push(std::mem::take(&mut item)),
+            other => item.push(other),
+        }
+    }
+    items.push(item);
+    let trimmed = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty());
+    trimmed.map(str::to_owned).collect()
+}
+
 fn check_headers(key: &str, value: &Value) -> Result<(), String> {
     let Value::String(text) = value else { return Ok(()) };
-    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        let item = item.trim_matches('"');
+    for item in header_items(text) {
         let fault = match item.split_once(':') {
             None => Some("must have one colon, between the header's name and its value"),
             Some((_, header)) if header.contains(':') => Some("must have no more than one colon"),
@@ -200,6 +218,10 @@ mod tests {
     fn header_rules() {
         assert!(parse(&[("response.http.headers.config", "add X-A: b, set C:d")]).is_ok());
         assert!(parse(&[("response.http.headers.config", "setDate Expires: 1000")]).is_ok());
+        let rule = r#""add Cache-Control: no-cache, no-store", set X-A: a"b"c, "set X-B: \"q\"""#;
+        assert!(parse(&[("response.http.headers.config", rule)]).is_ok());
+        let items = ["add Cache-Control: no-cache, no-store", "set X-A: a\"b\"c", "set X-B: \"q\""];
+        assert_eq!(header_items(rule), items);
         for (rule, part) in [
             ("add X-A b", "must have one colon"),
             ("setDate Expires: soon", "a number of milliseconds"),

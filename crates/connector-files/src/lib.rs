@@ -229,6 +229,9 @@ fn yaml(source: &str, text: &str) -> Result<Content, FileError> {
 }
 
 fn properties(source: &str, config: Props) -> Result<Content, FileError> {
+    if config.is_empty() {
+        return Ok(Content::default());
+    }
     let name = forms::name_in(&config);
     let connector = Connector { source: source.to_owned(), name, config, state: None };
     Ok(Content { connectors: vec![connector], notices: Vec::new() })

@@ -97,7 +97,10 @@ impl Client {
     ) -> Result<Answer, Failure> {
         let url = format!("{}{path}", self.base);
         let asked = format!("{method} {url}");
-        let wrong = |error: String| Failure::wrong_input(format!("{asked}: {error}"));
+        let wrong = |error: String| {
+            Failure::wrong_input(format!("{asked}: {error}"))
+                .hint("a URL looks like http://localhost:8083")
+        };
         let verb = Method::from_bytes(method.as_bytes()).map_err(|e| wrong(e.to_string()))?;
         let mut request = Request::builder().method(verb).uri(&url);
         if let Some(authorization) = &self.authorization {
@@ -145,6 +148,11 @@ impl Answer {
         let Some(message) = body.get("message").and_then(Value::as_str) else {
             return self.without_message();
         };
+        // No part of the interface of a worker is there.
+        if self.status == 404 && message == "HTTP 404 Not Found" {
+            let hint = "is the path of the URL right? Most workers have none: http://HOST:8083";
+            return Failure::wrong_input(format!("{}: {message}", self.asked)).hint(hint);
+        }
         let at = body.get("path").and_then(Value::as_str).map(|path| format!(" (at {path})"));
         let message = format!("{message}{}", at.unwrap_or_default());
         let mut failure = match self.status {
@@ -191,12 +199,29 @@ fn unreachable(base: &str, error: &ureq::Error) -> Failure {
         }
         _ => cause.to_string(),
     };
-    let hint = if text.contains("certificate") || text.contains("UnknownIssuer") {
+    let hint = hint_for(&text);
+    Failure::unavailable(format!("{base} cannot be reached: {text}")).hint(hint)
+}
+
+/// What to do about an answer that did not come, by the words of the cause.
+fn hint_for(cause: &str) -> &'static str {
+    let has = |words: &[&str]| words.iter().any(|word| cause.contains(word));
+    if has(&["CaUsedAsEndEntity"]) {
+        "the worker shows the certificate of an authority: give it one of its own \
+         (basicConstraints CA:FALSE)"
+    } else if has(&["not valid for name", "NotValidForName"]) {
+        "use a name in the URL that the worker's certificate has"
+    } else if has(&["expired", "Expired"]) {
+        "the worker needs a new certificate"
+    } else if has(&["certificate", "UnknownIssuer"]) {
         "name the file of the authority that signed the worker's certificate: --ca-file"
+    } else if has(&["InvalidContentType"]) {
+        "what answers there does not speak TLS: write http:// if it is a worker"
+    } else if has(&["http parse fail", "Peer disconnected", "reset by peer"]) {
+        "what answers there does not speak HTTP: write https:// if it is a worker"
     } else {
         "is the worker running there? --url, --context, COPYCAT_URL or `copycat config` say where"
-    };
-    Failure::unavailable(format!("{base} cannot be reached: {text}")).hint(hint)
+    }
 }
 
 /// A path of these parts, each encoded.
@@ -268,6 +293,20 @@ mod tests {
     }
 
     #[test]
+    fn what_speaks_otherwise_is_told_from_what_is_not_there() {
+        for (cause, part) in [
+            ("received corrupt message of type InvalidContentType", "write http://"),
+            ("protocol: http parse fail: invalid HTTP version", "write https://"),
+            ("invalid peer certificate: UnknownIssuer", "--ca-file"),
+            ("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "CA:FALSE"),
+            ("invalid peer certificate: certificate not valid for name \"h\"", "name in the URL"),
+            ("Connection refused (os error 111)", "is the worker running"),
+        ] {
+            assert!(hint_for(cause).contains(part), "{cause}: {}", hint_for(cause));
+        }
+    }
+
+    #[test]
     fn names_are_parts_of_a_path() {
         assert_eq!(path(&["connectors", "a b/ü", "status"]), "/connectors/a%20b%2F%C3%BC/status");
     }
@@ -281,6 +320,8 @@ mod tests {
         for (status, code) in [(400, 2), (404, 2), (409, 2), (500, 1), (503, 3)] {
             assert_eq!(answer(status, r#"{"message":"m"}"#).refusal().code, code);
         }
+        let elsewhere = answer(404, r#"{"message":"HTTP 404 Not Found"}"#).refusal();
+        assert!(elsewhere.hint.unwrap().contains("path of the URL"));
         assert_eq!(answer(401, "no").refusal().code, WRONG_INPUT);
         assert_eq!(answer(502, "<html>").refusal().code, UNAVAILABLE);
         assert_eq!(answer(500, "").refusal().code, UNAVAILABLE);

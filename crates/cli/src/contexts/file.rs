@@ -102,9 +102,15 @@ fn read(path: &Path) -> Result<Option<Contexts>, Failure> {
     let Value::Object(mut members) = value else {
         return Err(wrong("not an object of contexts"));
     };
-    let current = members.remove(CURRENT).and_then(|name| name.as_str().map(str::to_owned));
-    if members.values().any(|context| !context.is_object()) {
-        return Err(wrong("a context is an object with the member cluster"));
+    let current = match members.remove(CURRENT) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(name)) => Some(name),
+        Some(_) => return Err(wrong("currentContext must be the name of a context")),
+    };
+    // Without a URL another worker would be asked than is meant.
+    let lacking = |context: &Value| !context.get("cluster").is_some_and(Value::is_string);
+    if let Some((name, _)) = members.iter().find(|(_, context)| lacking(context)) {
+        return Err(wrong(&format!("the context {name} must be an object with the text cluster")));
     }
     Ok(Some(Contexts { current, all: members }))
 }
@@ -156,7 +162,9 @@ mod tests {
     fn a_broken_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
-        for text in ["{", "[]", r#"{"a": 1}"#] {
+        for text in
+            ["{", "[]", r#"{"a": 1}"#, r#"{"a": {"cluster": 7}}"#, r#"{"currentContext": 5}"#]
+        {
             std::fs::write(&path, text).unwrap();
             let failure = read(&path).unwrap_err();
             assert!(failure.message.contains(&path.display().to_string()), "{}", failure.message);

@@ -1,6 +1,7 @@
 //! How answers look: tables for people, JSON, YAML or names for programs. Data go to standard output,
 //! everything else to standard error; colours are for terminals alone.
 
+mod printable;
 mod table;
 
 use crate::exit::Failure;
@@ -8,6 +9,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 use std::io::{IsTerminal as _, Write as _};
 
+pub(crate) use printable::printable;
 pub(crate) use table::{Cell, Table};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -103,13 +105,14 @@ impl Out {
     /// # Errors
     /// Standard output cannot be written.
     pub(crate) fn show(&self, view: View) -> Result<(), Failure> {
+        let of_name = |name: &String| format!("{}\n", printable(name, false).replace('\n', " "));
         let text = match (self.format, view.text) {
             (Format::Json, _) => format!("{:#}\n", view.json),
             (Format::Yaml, _) => serde_saphyr::to_string(&view.json)
                 .map_err(|error| Failure::internal(format!("YAML: {error}")))?,
-            (Format::Name, _) => view.names.iter().map(|name| format!("{name}\n")).collect(),
+            (Format::Name, _) => view.names.iter().map(of_name).collect(),
             (Format::Table, Text::Table(table)) => table.render(self.color),
-            (Format::Table, Text::Lines(lines)) => lines,
+            (Format::Table, Text::Lines(lines)) => printable(&lines, self.color).into_owned(),
         };
         self.data(&text)
     }
@@ -120,7 +123,9 @@ impl Out {
     /// Standard output cannot be written.
     pub(crate) fn done(&self, text: &str) -> Result<(), Failure> {
         match self.format {
-            Format::Table if !self.quiet => self.data(&format!("{text}\n")),
+            Format::Table if !self.quiet => {
+                self.data(&format!("{}\n", printable(text, self.color)))
+            }
             _ => Ok(()),
         }
     }
@@ -143,7 +148,7 @@ impl Out {
     #[expect(clippy::print_stderr, reason = "messages beside the data")]
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            eprintln!("{}", printable(text, false));
         }
     }
 

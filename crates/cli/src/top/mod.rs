@@ -6,7 +6,7 @@ mod metrics;
 use crate::ask::{Ask, Session};
 use crate::client::Client;
 use crate::exit::Failure;
-use crate::show::{Format, Out, View};
+use crate::show::{Format, Out, View, printable};
 use frame::Frame;
 use metrics::Sample;
 use serde_json::Value;
@@ -82,7 +82,8 @@ fn sample(client: &Client) -> Result<Sample, Failure> {
 fn show(frame: &Frame, out: &Out, live: bool, again: bool) -> Result<(), Failure> {
     if live {
         // To the upper left corner; what is below goes.
-        let text = format!("\x1b[H\x1b[J{}", frame.text(out.color));
+        let frame = frame.text(out.color);
+        let text = format!("\x1b[H\x1b[J{}", printable(&frame, out.color));
         return out.data(&text);
     }
     match out.format {

@@ -1,6 +1,6 @@
 //! The providers of Kafka's own distribution: a property file, a folder, the environment.
 //!
-//! Invariant: with `allowed.paths`, nothing outside of these folders is opened, `..` included.
+//! Invariant: with `allowed.paths`, nothing outside of these folders is opened, neither by `..` nor by a link.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -34,12 +34,23 @@ impl AllowedPaths {
         Ok(AllowedPaths(Some(paths)))
     }
 
-    /// The path to open, or none where it is not allowed.
-    fn admit(&self, path: &str) -> Option<PathBuf> {
-        let path = Path::new(path);
-        let Some(allowed) = &self.0 else { return Some(path.to_owned()) };
+    /// The path to open.
+    ///
+    /// # Errors
+    /// It is not allowed: why.
+    fn admit(&self, path: &Path) -> Result<PathBuf, String> {
+        let Some(allowed) = &self.0 else { return Ok(path.to_owned()) };
         let path = normalise(path);
-        allowed.iter().any(|folder| path.starts_with(folder)).then_some(path)
+        if !allowed.iter().any(|folder| path.starts_with(folder)) {
+            return Err(format!("{} is not below allowed.paths", path.display()));
+        }
+        // What is not there leads nowhere, and what cannot be followed fails when it is opened.
+        let Ok(real) = path.canonicalize() else { return Ok(path) };
+        let mut folders = allowed.iter().filter_map(|folder| folder.canonicalize().ok());
+        if folders.any(|folder| real.starts_with(folder)) {
+            return Ok(path);
+        }
+        Err(format!("{} is a link to something that is not below allowed.paths", path.display()))
     }
 }
 
@@ -74,7 +85,7 @@ impl FileProvider {
 
 impl ConfigProvider for FileProvider {
     fn get(&self, path: &str, keys: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String> {
-        let Some(file) = self.0.admit(path).filter(|_| !path.is_empty()) else {
+        let Some(file) = self.0.admit(Path::new(path)).ok().filter(|_| !path.is_empty()) else {
             return Ok(BTreeMap::new());
         };
         let fault = |why: String| format!("Could not read properties from file {path}: {why}");
@@ -85,6 +96,10 @@ impl ConfigProvider for FileProvider {
             fault(format!("line {line} sets a key a second time, or has a malformed \\u escape"))
         })?;
         Ok(keys.iter().filter_map(|key| Some((key.clone(), props.get(key)?.to_owned()))).collect())
+    }
+
+    fn refuses(&self, path: &str, _key: &str) -> Option<String> {
+        self.0.admit(Path::new(path)).err()
     }
 }
 
@@ -104,7 +119,7 @@ impl DirectoryProvider {
 
 impl ConfigProvider for DirectoryProvider {
     fn get(&self, path: &str, keys: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String> {
-        let Some(folder) = self.0.admit(path).filter(|_| !path.is_empty()) else {
+        let Some(folder) = self.0.admit(Path::new(path)).ok().filter(|_| !path.is_empty()) else {
             return Ok(BTreeMap::new());
         };
         if !folder.is_dir() {
@@ -115,7 +130,7 @@ impl ConfigProvider for DirectoryProvider {
         let plain = |key: &&String| Path::new(key.as_str()).file_name() == Some(key.as_ref());
         for key in keys.iter().filter(plain) {
             let file = folder.join(key);
-            if !file.is_file() {
+            if !file.is_file() || self.0.admit(&file).is_err() {
                 continue;
             }
             let text = std::fs::read_to_string(&file)
@@ -123,6 +138,10 @@ impl ConfigProvider for DirectoryProvider {
             values.insert(key.clone(), text);
         }
         Ok(values)
+    }
+
+    fn refuses(&self, path: &str, key: &str) -> Option<String> {
+        self.0.admit(Path::new(path)).and_then(|folder| self.0.admit(&folder.join(key))).err()
     }
 }
 
@@ -157,6 +176,11 @@ impl ConfigProvider for EnvProvider {
         let possible = |name: &&String| !name.is_empty() && !name.contains(['=', '\0']);
         Ok(keys.iter().filter(possible).filter(allowed).filter_map(read).collect())
     }
+
+    fn refuses(&self, _path: &str, key: &str) -> Option<String> {
+        let allowed = self.0.as_ref().is_none_or(|regex| regex.matches(key));
+        (!allowed).then(|| format!("{key} does not match allowlist.pattern"))
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +211,41 @@ mod tests {
         assert_eq!(one(&folder, &at(""), "secret").as_deref(), Some("word\n"));
         assert_eq!(one(&folder, &at(""), "../o.properties"), None);
         assert_eq!(one(&folder, &at(".."), "o.properties"), None);
+        for provider in [&file as &dyn ConfigProvider, &folder] {
+            assert_eq!(provider.refuses(&at("s.properties"), ""), None);
+            let told = provider.refuses(&at("../o.properties"), "").unwrap();
+            assert!(told.ends_with("o.properties is not below allowed.paths"), "{told}");
+        }
+    }
+
+    #[test]
+    fn links_lead_no_further_than_allowed_paths() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let text = |name: &str| at(name).to_str().unwrap().to_owned();
+        // As Kubernetes mounts secrets, below a folder that is a link itself.
+        std::fs::create_dir_all(at("mount/..2026")).unwrap();
+        std::fs::write(at("mount/..2026/s"), "k=v").unwrap();
+        std::fs::write(at("outside"), "k=outside").unwrap();
+        symlink("..2026", at("mount/..data")).unwrap();
+        symlink("..data/s", at("mount/s")).unwrap();
+        symlink("../outside", at("mount/out")).unwrap();
+        symlink("..", at("mount/up")).unwrap();
+        symlink("mount", at("in")).unwrap();
+        let params: Props = [("allowed.paths", text("in").as_str())].into_iter().collect();
+        let file = FileProvider::new(&params).unwrap();
+        let folder = DirectoryProvider::new(&params).unwrap();
+        assert_eq!(one(&file, &text("in/s"), "k").as_deref(), Some("v"));
+        assert_eq!(one(&folder, &text("in"), "s").as_deref(), Some("k=v"));
+        for path in ["in/out", "in/up/outside"] {
+            assert_eq!(one(&file, &text(path), "k"), None, "{path}");
+            let told = file.refuses(&text(path), "k").unwrap();
+            assert!(told.contains("is a link to something"), "{told}");
+        }
+        assert_eq!(one(&folder, &text("in"), "out"), None);
+        assert_eq!(one(&folder, &text("in/up"), "outside"), None);
+        assert!(folder.refuses(&text("in"), "out").unwrap().contains("is a link"));
     }
 
     #[test]
@@ -226,6 +285,9 @@ mod tests {
         assert_eq!(one(&any, "", "A=B"), None);
         assert!(any.get("p", &BTreeSet::new()).is_err());
         let params: Props = [("allowlist.pattern", "PA")].into_iter().collect();
-        assert_eq!(one(&EnvProvider::new(&params).unwrap(), "", "PATH"), None);
+        let some = EnvProvider::new(&params).unwrap();
+        assert_eq!(one(&some, "", "PATH"), None);
+        assert_eq!((any.refuses("", "PATH"), some.refuses("", "PA")), (None, None));
+        assert!(some.refuses("", "PATH").unwrap().contains("allowlist.pattern"));
     }
 }

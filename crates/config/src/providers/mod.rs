@@ -26,6 +26,11 @@ pub trait ConfigProvider: Send + Sync {
     /// # Errors
     /// What kept the provider from reading `path`, and what to do.
     fn get(&self, path: &str, keys: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String>;
+
+    /// Why it does not look there at all, if it does not.
+    fn refuses(&self, _path: &str, _key: &str) -> Option<String> {
+        None
+    }
 }
 
 /// The providers of a worker, by name.
@@ -73,6 +78,8 @@ impl Resolved {
     pub fn hide_errors(&self, raw: &Props, errors: ConfigErrors) -> ConfigErrors {
         let each = errors.errors.into_iter().map(|mut error| {
             error.message = self.hide_of_key(raw, &error.key, &error.message);
+            // Values name transforms and groups of topics, and so keys.
+            error.key = self.hide(&error.key);
             error
         });
         ConfigErrors { errors: each.collect() }
@@ -205,18 +212,21 @@ impl Providers {
 
     fn answer(&self, found: &Found, reference: &Reference<'_>) -> Result<String, String> {
         let Reference { provider, path, key } = *reference;
-        if !self.by_name.contains_key(provider) {
+        let Some(asked) = self.by_name.get(provider) else {
             let names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(format!(
                 "no secret provider is named {provider}; config.providers declares: {known}"
             ));
-        }
+        };
         let values = found.get(&(provider.to_owned(), path.to_owned()));
-        values
-            .and_then(|values| values.get(key))
-            .cloned()
-            .ok_or_else(|| format!("secret provider {provider} has no {key} under '{path}'"))
+        values.and_then(|values| values.get(key)).cloned().ok_or_else(|| {
+            match asked.refuses(path, key) {
+                Some(why) => format!("secret provider {provider} may not look there: {why}"),
+                None if path.is_empty() => format!("secret provider {provider} has no {key}"),
+                None => format!("secret provider {provider} has no {key} under '{path}'"),
+            }
+        })
     }
 }
 

@@ -91,7 +91,14 @@ mod tests {
         let resolved = providers.resolve(&props).unwrap();
         assert_eq!(resolved.props.get("password"), Some("v"));
         assert_eq!(resolved.props.get("other"), props.get("other"));
-        assert_eq!(resolved.unresolved.len(), 2);
+        let reasons = resolved.unresolved.iter().map(|left| left.reason.as_str());
+        assert_eq!(
+            reasons.collect::<Vec<_>>(),
+            [
+                "secret provider f may not look there: /etc/hostname is not below allowed.paths",
+                "no secret provider is named zz; config.providers declares: env, f",
+            ]
+        );
     }
 
     #[test]

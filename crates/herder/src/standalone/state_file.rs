@@ -27,12 +27,16 @@ const OWNER_ONLY: u32 = 0o600;
 pub enum StateFileError {
     #[error("copycat.state.file: {path} cannot be {what}: {source}")]
     Io { path: String, what: &'static str, source: std::io::Error },
-    #[error("copycat.state.file: another worker keeps its connectors in {0}")]
+    #[error(
+        "copycat.state.file: another worker keeps its connectors in {0}; each needs a file of its own"
+    )]
     Taken(String),
     /// It was cut off or changed, or never was such a file.
     #[error("copycat.state.file: {path} cannot be trusted: {fault}")]
     Damaged { path: String, fault: String },
-    #[error("copycat.state.file: {path} has version {version}, and this program knows {VERSION}")]
+    #[error(
+        "copycat.state.file: {path} has version {version}, and this program knows {VERSION}; run a newer program, or move the file away"
+    )]
     Newer { path: String, version: u64 },
 }
 

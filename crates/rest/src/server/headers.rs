@@ -4,6 +4,7 @@
 use axum::http::header::{HeaderName, HeaderValue, ORIGIN, VARY};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use config::rest::header_items;
 use config::worker::WorkerConfig;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -71,7 +72,10 @@ impl Headers {
             origins: list(&config.rest.allow_origin),
             methods: HeaderValue::from_str(methods)
                 .unwrap_or(HeaderValue::from_static(CROSS_METHODS)),
-            own: list(&config.rest.response_headers).iter().filter_map(|item| own(item)).collect(),
+            own: header_items(&config.rest.response_headers)
+                .iter()
+                .filter_map(|item| own(item))
+                .collect(),
         }
     }
 
@@ -109,9 +113,9 @@ impl Headers {
     }
 }
 
-/// `[set|add|setDate|addDate] name:value`, quoted or not.
+/// `[set|add|setDate|addDate] name:value`.
 fn own(item: &str) -> Option<Own> {
-    let (left, value) = item.trim_matches('"').split_once(':')?;
+    let (left, value) = item.split_once(':')?;
     let mut words = left.split_whitespace();
     let (action, name) = match (words.next()?, words.next()) {
         (action, Some(name)) => (action, name),

@@ -40,7 +40,8 @@ impl WorkerFile {
         let config = StandaloneConfig::parse(&resolved.props)
             .map_err(|errors| wrong(&resolved.hide_errors(&props, errors)))?;
         let rest = &config.worker.rest;
-        let interface = Interface::read(rest, &props).map_err(|errors| wrong(&errors))?;
+        let interface = Interface::read(rest, &props)
+            .map_err(|errors| wrong(&resolved.hide_errors(&props, errors)))?;
         let address = interface.advertised(rest).unwrap_or_else(host_name);
         let state_file = config.state_file.as_deref().map(str::trim);
         let state_file = state_file.filter(|path| !path.is_empty()).map(PathBuf::from);

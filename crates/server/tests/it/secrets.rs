@@ -244,6 +244,44 @@ fn secrets_are_told_nowhere() {
     assert!(wrong.is_empty(), "refused and should not be, or the other way round: {wrong:?}");
 }
 
+/// Values name classes, versions, transforms and groups of topics, and so keys: neither tells a secret.
+#[test]
+fn secrets_that_name_parts_of_a_configuration_are_told_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("secrets").display().to_string();
+    std::fs::write(&file, "word=hush-hush-word\n").expect("room");
+    let mut worker = worker(&kafka::bootstrap())
+        .worker("config.providers", "f")
+        .worker("config.providers.f.class", "FileConfigProvider")
+        .start();
+    let word = reference(&file, "word");
+    for key in [
+        "connector.class",
+        "connector.plugin.version",
+        "transforms",
+        "predicates",
+        "topic.creation.groups",
+        "value.converter.plugin.version",
+        "topic.creation.default.partitions",
+    ] {
+        let mut config =
+            json!({ "name": "c", "connector.class": "FileStreamSource", "topic": "t" });
+        config["value.converter"] = json!("org.apache.kafka.connect.json.JsonConverter");
+        config[key] = json!(word);
+        let path = "/connector-plugins/FileStreamSource/config/validate";
+        let validated = worker.request("PUT", path, Some(&config.to_string())).body;
+        expect_discreet(&format!("validation of {key}"), &validated);
+        assert!(validated.contains(&word), "{key}: {validated}");
+        let body = json!({ "name": "c", "config": config }).to_string();
+        let answer = worker.request("POST", "/connectors", Some(&body));
+        expect_discreet(&format!("creation with {key}"), &answer.body);
+        assert_eq!(answer.status, 400, "{key}: {}", answer.body);
+        assert!(answer.body.contains(&word), "{key}: {}", answer.body);
+    }
+    assert!(worker.terminate().success());
+    expect_discreet("the log", &worker.logs());
+}
+
 /// What the user wrote out in full is shown to who may read configurations, as in Kafka Connect; it is in no
 /// status, validation, log or metric.
 #[test]

@@ -89,8 +89,20 @@ impl ConfigInfos {
 
     /// Secrets stay with those who keep them: what was written as a reference is told as one.
     pub(super) fn hide_secrets(&mut self, raw: &Props, secrets: &Resolved) {
+        self.name = secrets.hide_of_key(raw, CLASS, &self.name);
+        for group in &mut self.groups {
+            *group = secrets.hide(group);
+        }
         for info in self.configs.iter_mut().chain(&mut self.own) {
             let value = &mut info.value;
+            if is_named_by_values(&value.name) {
+                value.name = secrets.hide(&value.name);
+                if let Some(key) = &mut info.key {
+                    key.name = secrets.hide(&key.name);
+                    key.display_name = secrets.hide(&key.display_name);
+                    key.group = key.group.take().map(|group| secrets.hide(&group));
+                }
+            }
             let written = raw.get(&value.name).filter(|written| has_reference(written));
             if let Some(written) = written.filter(|_| value.value.is_some()) {
                 let hidden = info.key.as_ref().is_some_and(|key| key.kind == Type::Password);
@@ -102,6 +114,7 @@ impl ConfigInfos {
         }
         for error in self.refused.iter_mut().chain(&mut self.hints) {
             error.message = secrets.hide_of_key(raw, &error.key, &error.message);
+            error.key = secrets.hide(&error.key);
         }
         for notice in &mut self.notices {
             *notice = secrets.hide(notice);
@@ -136,9 +149,18 @@ impl Worker {
     /// # Errors
     /// Nothing can be said: the class is missing or unknown, a secret cannot be looked up.
     pub fn describe_config(&self, given: &Given) -> Result<ConfigInfos, String> {
-        let resolved = self.providers.resolve(&given.props).map_err(|errors| errors.to_string())?;
-        let secrets = resolved.clone();
-        let resolved = Given { props: resolved.props, nulls: given.nulls.clone() };
+        let secrets = self.providers.resolve(&given.props).map_err(|errors| errors.to_string())?;
+        let resolved = Given { props: secrets.props.clone(), nulls: given.nulls.clone() };
+        match self.describe_resolved(&given.props, &resolved) {
+            Ok(mut infos) => {
+                infos.hide_secrets(&given.props, &secrets);
+                Ok(infos)
+            }
+            Err(text) => Err(secrets.hide_of_key(&given.props, CLASS, &text)),
+        }
+    }
+
+    fn describe_resolved(&self, raw: &Props, resolved: &Given) -> Result<ConfigInfos, String> {
         let Some(class) = resolved.props.get(CLASS) else {
             return Err("Connector config contains no connector type".to_owned());
         };
@@ -146,22 +168,21 @@ impl Worker {
             .map_err(|_| self.no_such_connector(class))?;
         let connector = (plugin.make)();
         let mut infos = ConfigInfos { name: class.to_owned(), ..ConfigInfos::default() };
-        if self.describe_wrong_version(plugin, &resolved, &mut infos) {
+        if self.describe_wrong_version(plugin, resolved, &mut infos) {
             return Ok(infos);
         }
-        self.describe_framework(&connector, plugin.version, &resolved, &mut infos);
-        self.describe_chain(&resolved, &mut infos);
+        self.describe_framework(&connector, plugin.version, resolved, &mut infos);
+        self.describe_chain(resolved, &mut infos);
         let of_connector = connector.config_def(class);
-        describe_connector(&of_connector, &resolved, &mut infos);
-        self.describe_nulls(&resolved, &of_connector, &mut infos);
+        describe_connector(&of_connector, resolved, &mut infos);
+        self.describe_nulls(resolved, &of_connector, &mut infos);
         infos.error_count = infos.configs.iter().map(|info| info.value.errors.len()).sum();
-        self.describe_converters(&resolved, &mut infos);
+        self.describe_converters(resolved, &mut infos);
         if plugin.class.starts_with("org.apache.kafka.") {
-            set_own_apart(&mut infos, &resolved);
+            set_own_apart(&mut infos, resolved);
         }
-        self.add_findings(&given.props, plugin.class, &mut infos);
+        self.add_findings(raw, plugin.class, &mut infos);
         infos.groups = groups(&infos);
-        infos.hide_secrets(&given.props, &secrets);
         Ok(infos)
     }
 
@@ -278,6 +299,11 @@ impl Worker {
             infos.add_error(raw, &error.key, text, hint);
         }
     }
+}
+
+/// Whether a part of the key is the value of another: the name of a transform, of a group of topics.
+fn is_named_by_values(key: &str) -> bool {
+    ["transforms.", "predicates.", "topic.creation."].iter().any(|prefix| key.starts_with(prefix))
 }
 
 fn offer_version(def: &mut ConfigDef, version: &str) {
