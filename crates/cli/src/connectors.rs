@@ -1,7 +1,7 @@
 //! Connectors as a worker tells of them, and the choice of some by name.
 
 use crate::client::{Client, path};
-use crate::exit::Failure;
+use crate::exit::{Failure, UNAVAILABLE};
 use crate::names;
 use clap_complete::ArgValueCandidates;
 use config::{HIDDEN, Props};
@@ -49,6 +49,29 @@ fn matching(patterns: &[String], names: &[String]) -> Result<Vec<String>, Failur
     }
     let matches = |name: &&String| compiled.iter().any(|pattern| pattern.is_match(name));
     Ok(names.iter().filter(matches).cloned().collect())
+}
+
+/// Does something to each. One that is refused keeps nobody from the others; a worker that is away does.
+///
+/// # Errors
+/// What was refused, all in one.
+pub(crate) fn for_each(
+    names: &[String],
+    mut act: impl FnMut(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut refused: Option<Failure> = None;
+    for name in names {
+        let Err(failure) = act(name) else { continue };
+        let away = failure.code == UNAVAILABLE;
+        match &mut refused {
+            None => refused = Some(failure),
+            Some(first) => first.message.push_str(&format!("\n{}", failure.message)),
+        }
+        if away {
+            break;
+        }
+    }
+    refused.map_or(Ok(()), Err)
 }
 
 /// The names of all connectors, sorted.
@@ -162,6 +185,24 @@ pub(crate) fn shown<'a>(key: &str, value: &'a str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_that_is_refused_keeps_nobody_from_the_others() {
+        let names = ["a", "b", "c", "d"].map(str::to_owned);
+        let mut seen = Vec::new();
+        let refused = for_each(&names, |name| {
+            seen.push(name.to_owned());
+            match name {
+                "a" => Err(Failure::wrong_input("no a").hint("look")),
+                "c" => Err(Failure::unavailable("away")),
+                _ => Ok(()),
+            }
+        });
+        let refused = refused.unwrap_err();
+        assert_eq!(seen, ["a", "b", "c"]);
+        assert_eq!((refused.message.as_str(), refused.code), ("no a\naway", 2));
+        assert_eq!(refused.hint.as_deref(), Some("look"));
+    }
 
     #[test]
     fn expressions_match_whole_names() {

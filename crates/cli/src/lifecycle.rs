@@ -1,7 +1,7 @@
 //! `copycat pause`, `resume`, `stop` and `delete`.
 
 use crate::ask::{Ask, Session};
-use crate::connectors::{Chosen, ask, at};
+use crate::connectors::{Chosen, ask, at, for_each};
 use crate::exit::Failure;
 use crate::show::{Format, View};
 use serde_json::json;
@@ -87,10 +87,10 @@ fn each(
     done: &str,
 ) -> Result<(), Failure> {
     let names = chosen.resolve(&session.client)?;
-    for name in &names {
+    for_each(&names, |name| {
         ask(&session.client, method, name, below, None)?;
-        session.out.done(&format!("{done} connector {name}"))?;
-    }
+        session.out.done(&format!("{done} connector {name}"))
+    })?;
     names_done(session, names)
 }
 
@@ -108,22 +108,22 @@ pub(crate) fn names_done(session: &Session, names: Vec<String>) -> Result<(), Fa
 /// By steps that every worker of Kafka Connect understands.
 fn with_offsets(chosen: &Chosen, session: &Session) -> Result<(), Failure> {
     let names = chosen.resolve(&session.client)?;
-    for name in &names {
+    for_each(&names, |name| {
         ask(&session.client, "PUT", name, "/stop", None)?;
         ask(&session.client, "DELETE", name, "/offsets", None)?;
         ask(&session.client, "DELETE", name, "", None)?;
-        session.out.done(&format!("Deleted connector {name} and its offsets"))?;
-    }
+        session.out.done(&format!("Deleted connector {name} and its offsets"))
+    })?;
     names_done(session, names)
 }
 
 fn offsets(chosen: &Chosen, session: &Session) -> Result<(), Failure> {
     let names = chosen.resolve(&session.client)?;
-    for name in &names {
+    for_each(&names, |name| {
         let answer = ask(&session.client, "DELETE", name, "/offsets", None);
         let answer = answer.map_err(|failure| must_be_stopped(name, failure))?;
-        session.out.done(&format!("{name}: {}", at(&answer, "/message")))?;
-    }
+        session.out.done(&format!("{name}: {}", at(&answer, "/message")))
+    })?;
     names_done(session, names)
 }
 

@@ -1,6 +1,7 @@
 //! Checks of converters: that the class exists, its settings, keys that nothing reads.
 
 use super::Worker;
+use super::describe::matches;
 use super::validate::Findings;
 use config::connector::UnknownKeys;
 use config::unknown::{UnknownKey, unknown_keys};
@@ -13,7 +14,8 @@ pub(super) const HEADER_CONVERTER: &str = "header.converter";
 pub(super) const DEFAULT_HEADER_CONVERTER: &str =
     "org.apache.kafka.connect.storage.SimpleHeaderConverter";
 /// Keys that every converter has below its prefix, beside those of its definition.
-const OF_ALL: [&str; 2] = ["plugin.version", "converter.type"];
+const OF_ALL: [&str; 2] = [VERSION, "converter.type"];
+const VERSION: &str = "plugin.version";
 
 impl Worker {
     /// The worker's own converters, whether or not a connector uses them.
@@ -73,6 +75,13 @@ impl Worker {
                     found.errors.extend(errors.map(|text| ConfigError::new(&*key, text)));
                 }
                 found.unknown(keys_below(&prefix, props, &def), policy);
+                let asked = settings.get(VERSION).map(str::trim).unwrap_or_default();
+                if !asked.is_empty() && !matches(asked, plugin.version) {
+                    found.notices.push(format!(
+                        "{prefix}{VERSION}: {asked} has no effect: {} is there in version {} alone",
+                        plugin.class, plugin.version
+                    ));
+                }
             }
         }
     }

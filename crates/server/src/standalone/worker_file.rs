@@ -37,8 +37,17 @@ impl WorkerFile {
         let resolved = config::providers::from_worker(&props);
         let resolved = resolved.and_then(|providers| providers.resolve(&props));
         let resolved = resolved.map_err(|errors| wrong(&errors))?;
-        let config = StandaloneConfig::parse(&resolved.props)
-            .map_err(|errors| wrong(&resolved.hide_errors(&props, errors)))?;
+        let config = StandaloneConfig::parse(&resolved.props).map_err(|errors| {
+            let failure = wrong(&resolved.hide_errors(&props, errors));
+            match props.get("config.storage.topic") {
+                Some(_) => failure.hint(
+                    "these are keys of a distributed worker, and this is a standalone one: it \
+                         needs offset.storage.file.filename, and copycat.state.file to keep \
+                         connectors over a restart",
+                ),
+                None => failure,
+            }
+        })?;
         let rest = &config.worker.rest;
         let interface = Interface::read(rest, &props)
             .map_err(|errors| wrong(&resolved.hide_errors(&props, errors)))?;
@@ -64,11 +73,33 @@ impl WorkerFile {
         for key in unknown_keys(&self.props, &[&StandaloneConfig::def()], &WORKER_PREFIXES) {
             // Unprefixed client settings are meant for the worker's own clients.
             let of_clients = is_known_key(ClientKind::Admin, &key.key);
-            if !own.contains(&key.key.as_str()) && !of_clients {
+            if is_of_distributed(&key.key) {
+                tracing::warn!(
+                    "{}: {} is for distributed workers and has no effect: this one keeps its \
+                     connectors in copycat.state.file",
+                    self.source,
+                    key.key
+                );
+            } else if !own.contains(&key.key.as_str()) && !of_clients {
                 tracing::warn!("{}: {key}", self.source);
             }
         }
     }
+}
+
+/// Keys that only distributed workers of Kafka Connect have.
+fn is_of_distributed(key: &str) -> bool {
+    const ALL: [&str; 8] = [
+        "config.storage.",
+        "status.storage.",
+        "inter.worker.",
+        "scheduled.rebalance.max.delay.ms",
+        "rebalance.timeout.ms",
+        "worker.sync.timeout.ms",
+        "worker.unsync.backoff.ms",
+        "connect.protocol",
+    ];
+    ALL.iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// The worker's keys, and what messages call the place they are from.

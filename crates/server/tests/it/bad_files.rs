@@ -135,6 +135,23 @@ fn unknown_keys_are_named_once() {
 
 /// Which address, what was tried; it goes on trying, and can be ended.
 #[test]
+fn the_file_of_a_distributed_worker_is_told_as_one() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("connect-distributed.properties");
+    let text = "bootstrap.servers=127.0.0.1:1\ngroup.id=c\nconfig.storage.topic=configs\n\
+        offset.storage.topic=offsets\nstatus.storage.topic=statuses\n\
+        key.converter=StringConverter\nvalue.converter=StringConverter\n";
+    std::fs::write(&file, text).expect("a file");
+    let (code, told) = run(&[&file]);
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("keys of a distributed worker"), "{told}");
+    let worker = worker("127.0.0.1:1").worker("status.storage.topic", "statuses").start();
+    let logs = worker.logs();
+    assert!(logs.contains("status.storage.topic is for distributed workers"), "{logs}");
+    assert!(!logs.contains("did you mean"), "{logs}");
+}
+
+#[test]
 fn unreachable_kafka_is_retried_and_named() {
     let port = free_port();
     let nobody = format!("127.0.0.1:{port}");
