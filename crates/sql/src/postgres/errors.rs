@@ -20,11 +20,26 @@ pub(super) fn convert(error: &PgError) -> DbError {
             }
             match kind {
                 DbErrorKind::Config if converted.hint.is_none() => {
-                    converted.hint("check the connection settings")
+                    converted.hint(settings_hint(error))
                 }
                 _ => converted,
             }
         }
+    }
+}
+
+/// Which settings an error on our side of the connection is about.
+fn settings_hint(error: &PgError) -> &'static str {
+    match error {
+        PgError::Unreachable(attempts) => {
+            attempts.last().map_or("check host and port", |(_, error)| settings_hint(error))
+        }
+        PgError::Auth(_) => "set user and password: connection.user, connection.password",
+        PgError::Tls(_) => {
+            "sslmode in connection.url says whether there must be TLS, sslrootcert which \
+             certificates are trusted"
+        }
+        _ => "check the connection settings",
     }
 }
 
@@ -95,6 +110,22 @@ mod tests {
 
     fn of(code: &str) -> DbError {
         server_error(&ServerError { code: code.into(), ..ServerError::default() })
+    }
+
+    #[test]
+    fn what_fails_on_our_side_names_its_settings() {
+        let auth = || PgError::Auth("a".into());
+        let tls = || PgError::Tls("t".into());
+        let inside = |error| PgError::Unreachable(vec![("h:1".to_owned(), error)]);
+        for (error, part) in [
+            (auth(), "connection.password"),
+            (inside(auth()), "connection.password"),
+            (tls(), "sslmode"),
+            (inside(tls()), "sslmode"),
+        ] {
+            let hint = convert(&error).hint.unwrap();
+            assert!(hint.contains(part), "{hint}");
+        }
     }
 
     #[test]
