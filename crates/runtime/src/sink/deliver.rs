@@ -24,6 +24,8 @@ use std::time::{Duration, Instant, SystemTime};
 /// How long the thread sleeps when nothing happens; everything that happens wakes it.
 const IDLE_WAIT: Duration = Duration::from_secs(1);
 const BACKOFF_FIRST: Duration = Duration::from_millis(100);
+/// How long dead letters wait for a pause; then some are forwarded between batches.
+const LETTERS_WAIT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Deliver {
     pub(crate) task: Box<dyn SinkTask>,
@@ -54,6 +56,8 @@ struct Progress {
     retry_since: Option<SystemTime>,
     /// There may be dead letters to forward.
     outbox: bool,
+    /// From here on they are even if there is no pause.
+    forward_at: Instant,
 }
 
 impl Deliver {
@@ -77,6 +81,7 @@ impl Deliver {
             retry_at: None,
             retry_since: None,
             outbox: dead_letters.is_some(),
+            forward_at: Instant::now(),
         };
         shared.set_mirrors(task.keeps_positions());
         if task.uses_headers() {
@@ -210,7 +215,14 @@ impl Deliver {
         self.state.unsettled = true;
         self.put(decoded)?;
         self.state.outbox |= self.context.take_reported();
-        if !self.task.keeps_letters() {
+        if self.task.keeps_letters() {
+            // A backlog may take hours; its letters are not all to come at its end.
+            if self.state.outbox && Instant::now() >= self.state.forward_at {
+                self.flush()?;
+                self.state.unsettled = false;
+                self.forward()?;
+            }
+        } else {
             // They are in memory alone, and so are not left to pile up until there is a pause.
             while self.state.outbox {
                 self.forward()?;
@@ -296,6 +308,7 @@ impl Deliver {
             return Ok(());
         };
         self.state.outbox = topic.forward(self.task.as_mut())?;
+        self.state.forward_at = Instant::now() + LETTERS_WAIT;
         if !self.task.keeps_letters() {
             self.flush()?;
         }

@@ -3,11 +3,13 @@
 use super::super::mailbox::Limits;
 use super::*;
 use crate::errors::{Breaker, ErrorLog};
+use crate::sink::{DeadLetterSettings, StopSignal};
 use crate::status::StatusCell;
 use api::{DeadLetter, Result, Seat, Side, SinkContext, StartResolver};
 use config::Props;
 use data::{Batch, RawBatchBuilder, TimestampType};
 use kafka::{ClientSettings, NoRebalance, SinkConsumer};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn tp(partition: i32) -> TopicPartition {
     TopicPartition::new("t", partition)
@@ -25,6 +27,8 @@ struct Busy {
     shared: Arc<Shared>,
     opened: bool,
     left: i64,
+    /// Letters were asked for while there was work to do.
+    asked: Arc<AtomicBool>,
 }
 
 impl SinkTask for Busy {
@@ -58,6 +62,7 @@ impl SinkTask for Busy {
     fn close(&mut self, _: &[TopicPartition], _: bool, _: &mut dyn SinkContext) {}
 
     fn outbox(&mut self, _: usize) -> Result<Vec<DeadLetter>> {
+        self.asked.fetch_or(self.left > 0, Ordering::Relaxed);
         Ok(Vec::new())
     }
 
@@ -84,9 +89,25 @@ impl Starts for Anywhere {
     }
 }
 
+fn busy(shared: &Arc<Shared>, opened: bool, left: i64) -> Busy {
+    Busy { shared: shared.clone(), opened, left, asked: Arc::default() }
+}
+
+fn letters(shared: &Arc<Shared>, log: &ErrorLog) -> DeadLetterTopic {
+    let settings = DeadLetterSettings {
+        topic: "letters".to_owned(),
+        replication_factor: None,
+        context_headers: false,
+        producer: ClientSettings::new(),
+    };
+    let metrics = shared.status.metrics().clone();
+    DeadLetterTopic::new(settings, ClientSettings::new(), log, StopSignal::default(), metrics)
+}
+
 fn deliver(shared: &Arc<Shared>, task: Busy) -> Deliver {
     let connector = "c".to_owned();
     let log = ErrorLog { connector, task: 0, each_record: false, coordinates: false };
+    let letters = letters(shared, &log);
     let context = Context::new(shared.clone(), Breaker::new(1.0), log, "");
     let make =
         |class: &str, side| (converters::find(class).unwrap().make)(&Props::new(), side).unwrap();
@@ -98,7 +119,7 @@ fn deliver(shared: &Arc<Shared>, task: Busy) -> Deliver {
     );
     // The pause is over when the thread looks next, as after a command that took long.
     let (starts, backoff_max) = (Box::new(Anywhere), Duration::ZERO);
-    Deliver::new(Box::new(task), chain, context, shared.clone(), starts, None, backoff_max)
+    Deliver::new(Box::new(task), chain, context, shared.clone(), starts, Some(letters), backoff_max)
 }
 
 fn shared() -> Arc<Shared> {
@@ -116,7 +137,7 @@ fn consumer() -> SinkConsumer {
 #[test]
 fn a_partition_that_could_not_be_opened_is_not_held_up_by_those_that_are_busy() {
     let shared = shared();
-    let deliver = deliver(&shared, Busy { shared: shared.clone(), opened: false, left: 20 });
+    let deliver = deliver(&shared, busy(&shared, false, 20));
     let consumer = consumer();
     for partition in 0..2 {
         shared.open(consumer.handle(), &[tp(partition)]);
@@ -126,11 +147,23 @@ fn a_partition_that_could_not_be_opened_is_not_held_up_by_those_that_are_busy() 
     assert_eq!(shared.take_seats().into_keys().collect::<Vec<_>>(), [tp(0), tp(1)]);
 }
 
+#[test]
+fn dead_letters_do_not_wait_for_the_end_of_a_backlog() {
+    let shared = shared();
+    let task = busy(&shared, true, 20);
+    let asked = task.asked.clone();
+    let (deliver, consumer) = (deliver(&shared, task), consumer());
+    shared.open(consumer.handle(), &[tp(0)]);
+    shared.mailbox.push(record(0));
+    deliver.run().unwrap();
+    assert!(asked.load(Ordering::Relaxed));
+}
+
 /// Else records from behind the place where the fetch thread stood then would be taken for the next.
 #[test]
 fn the_answer_to_an_earlier_start_says_nothing_about_a_later_one() {
     let shared = shared();
-    let mut deliver = deliver(&shared, Busy { shared: shared.clone(), opened: true, left: 1 });
+    let mut deliver = deliver(&shared, busy(&shared, true, 1));
     let consumer = consumer();
     deliver.serve(Command::Open { partitions: vec![tp(0)], client: consumer.handle().clone() });
     let first = shared.take_seats();
