@@ -153,9 +153,13 @@ impl Installer {
             let summary = format!("the schema pipeline_kafka is up to date, version {version}");
             return Ok(Plan { summary, sql: String::new() });
         }
-        let summary = format!(
-            "the schema pipeline_kafka is upgraded from version {version} to {SCHEMA_VERSION}"
-        );
+        let summary = if version == SCHEMA_VERSION {
+            format!("the functions of the schema pipeline_kafka are replaced, version {version}")
+        } else {
+            format!(
+                "the schema pipeline_kafka is upgraded from version {version} to {SCHEMA_VERSION}"
+            )
+        };
         let sql = format!("{}{}{}", schema::sql_since(version), record_upgrade(), GRANT_AGAIN);
         Ok(Plan { summary, sql })
     }

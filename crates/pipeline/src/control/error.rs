@@ -61,6 +61,35 @@ impl From<PgError> for Error {
         if let Some(detail) = server.detail {
             message = format!("{message}: {detail}");
         }
-        Error { kind, message, hint: server.hint, sqlstate: Some(server.code) }
+        // Names are not translated.
+        let lacking =
+            matches!(&*server.code, "42883" | "42P01") && message.contains("pipeline_kafka.");
+        let hint = if lacking {
+            Some("the schema is of another edition: run copycat pg upgrade".to_owned())
+        } else {
+            server.hint
+        };
+        Error { kind, message, hint, sqlstate: Some(server.code) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sql::postgres::wire::ServerError;
+
+    #[test]
+    fn a_function_that_the_schema_lacks_is_an_edition_of_its_own() {
+        let hint = |message: &str| {
+            let server = ServerError {
+                code: "42883".to_owned(),
+                message: message.to_owned(),
+                hint: Some("Perhaps another one.".to_owned()),
+                ..ServerError::default()
+            };
+            Error::from(PgError::Server(Box::new(server))).hint.unwrap()
+        };
+        assert!(hint("function pipeline_kafka._new() does not exist").contains("pg upgrade"));
+        assert_eq!(hint("function mine() does not exist"), "Perhaps another one.");
     }
 }

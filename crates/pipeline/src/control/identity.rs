@@ -5,7 +5,7 @@
 //! production group. A promoted replica is the same database.
 
 use super::error::{Error, ErrorKind};
-use crate::schema::SCHEMA_VERSION;
+use crate::schema::{SCHEMA_VERSION, code_digest};
 use sql::postgres::wire::{Connection, Wait};
 
 /// `pg_control_system()` is open to everyone unless someone took it away.
@@ -26,7 +26,7 @@ pub(super) fn check(connection: &mut Connection, wait: Wait<'_>) -> Result<(), E
     }
     let sql = format!(
         "SELECT i.schema_version, i.database_oid = d.oid AND i.database_name = d.datname, \
-         i.system_identifier = {SYSTEM_IDENTIFIER}, i.database_name \
+         i.system_identifier = {SYSTEM_IDENTIFIER}, i.database_name, i.code_digest \
          FROM pipeline_kafka.installation i, pg_catalog.pg_database d \
          WHERE d.datname = current_database()"
     );
@@ -42,6 +42,12 @@ pub(super) fn check(connection: &mut Connection, wait: Wait<'_>) -> Result<(), E
             "run a newer copycat; an older one ran here before"
         };
         return Err(Error::new(ErrorKind::Schema, text).hint(hint));
+    }
+    if rows.text(0, 4) != Some(&*code_digest()) {
+        tracing::warn!(
+            "the functions of the schema pipeline_kafka are not as this program has them; run \
+             copycat pg upgrade once all workers are of one version"
+        );
     }
     if rows.text(0, 1) != Some("t") || rows.text(0, 2) == Some("f") {
         let was = rows.text(0, 3).unwrap_or_default();
