@@ -14,6 +14,7 @@ mod reading;
 mod refusals;
 mod replaying;
 mod replays;
+mod reported;
 mod reports;
 mod retrying;
 mod rights;
