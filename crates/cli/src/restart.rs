@@ -1,7 +1,7 @@
 //! `copycat restart`: connectors, their tasks, or one task.
 
 use crate::ask::{Ask, Session};
-use crate::connectors::{Chosen, ask, at, task_name, tasks};
+use crate::connectors::{Chosen, ask, at, for_each, task_name, tasks};
 use crate::exit::Failure;
 use crate::lifecycle::names_done;
 use crate::names;
@@ -70,7 +70,7 @@ fn connectors(args: &Connector, session: &Session) -> Result<(), Failure> {
         "/restart".to_owned()
     };
     let chosen = args.chosen.resolve(&session.client)?;
-    for name in &chosen {
+    for_each(&chosen, |name| {
         let answer = ask(&session.client, "POST", name, &below, None)?;
         let restarted = |status: &str| status == "RESTARTING";
         let count = tasks(&answer).filter(|task| restarted(at(task, "/state"))).count();
@@ -80,8 +80,8 @@ fn connectors(args: &Connector, session: &Session) -> Result<(), Failure> {
             (true, true, _) => format!("Restarted connector {name} and {count} task(s)"),
             (false, _, 0) => format!("Nothing of connector {name} has failed"),
             (false, _, _) => format!("Restarted {count} task(s) of connector {name}"),
-        })?;
-    }
+        })
+    })?;
     names_done(session, chosen)
 }
 

@@ -2,6 +2,7 @@
 
 mod json;
 mod levels;
+mod lines;
 
 use clap::ValueEnum;
 use std::io::IsTerminal;
@@ -48,19 +49,20 @@ pub(crate) fn start(args: &LogArgs) -> Arc<Levels> {
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
         .with_span_events(FmtSpan::NONE)
         .with_target(false);
     let levels = match args.log_format {
         LogFormat::Text => {
             let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let builder = builder.with_ansi(color).with_filter_reloading();
+            let builder =
+                builder.with_ansi(color).with_writer(lines::Lines).with_filter_reloading();
             let handle = builder.reload_handle();
             builder.init();
             Levels::new(text, Box::new(move |filter| reload(|f| handle.reload(f), filter)))
         }
         LogFormat::Json => {
             let fields = JsonFields::new();
+            let builder = builder.with_writer(std::io::stderr);
             let builder =
                 builder.fmt_fields(fields).event_format(json::Flat).with_filter_reloading();
             let handle = builder.reload_handle();
