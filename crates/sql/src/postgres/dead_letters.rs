@@ -8,7 +8,7 @@ use super::array;
 use super::building::{Building, Step};
 use super::names;
 use super::session::Session;
-use super::wire::{Format, Rows};
+use super::wire::{Format, ParamWriter, Rows};
 use crate::config::DatabaseSettings;
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::table::TableName;
@@ -96,17 +96,9 @@ pub(super) fn push(
             w.value(|buf| buf.extend_from_slice(clean(&settings.owner).as_bytes()));
             w.value(|buf| buf.extend_from_slice(clean(&settings.connector).as_bytes()));
             w.value(|buf| buf.extend(i32::try_from(settings.task).unwrap_or(0).to_be_bytes()));
-            let all = || letters.iter();
-            w.value(|b| array::texts(b, all().map(|l| Some(&**l.raw.topic()))));
-            w.value(|b| array::ints(b, all().map(|l| l.raw.partition())));
-            w.value(|b| array::longs(b, all().map(Letter::offset)));
-            w.value(|b| array::instants(b, all().map(Letter::timestamp)));
-            w.value(|b| array::blobs(b, all().map(Letter::key)));
-            w.value(|b| array::blobs(b, all().map(Letter::value)));
-            let headers: Vec<String> = all().map(Letter::headers).collect();
-            w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));
+            records(w, &letters);
             let mut texts = |get: &dyn Fn(&RejectRow) -> Option<String>| {
-                let column: Vec<Option<String>> = all().map(|l| get(l.reject)).collect();
+                let column: Vec<Option<String>> = letters.iter().map(|l| get(l.reject)).collect();
                 w.value(|b| array::texts(b, column.iter().map(Option::as_deref)));
             };
             texts(&|r| Some(r.reject.stage.name().to_owned()));
@@ -119,6 +111,19 @@ pub(super) fn push(
         })
         .execute(0);
     building.steps.push(Step::DeadLetters);
+}
+
+/// An array a column of the records: topic, partition, offset, timestamp, key, value, headers.
+pub(super) fn records(w: &mut ParamWriter<'_>, letters: &[Letter<'_>]) {
+    let all = || letters.iter();
+    w.value(|b| array::texts(b, all().map(|l| Some(&**l.raw.topic()))));
+    w.value(|b| array::ints(b, all().map(|l| l.raw.partition())));
+    w.value(|b| array::longs(b, all().map(Letter::offset)));
+    w.value(|b| array::instants(b, all().map(Letter::timestamp)));
+    w.value(|b| array::blobs(b, all().map(Letter::key)));
+    w.value(|b| array::blobs(b, all().map(Letter::value)));
+    let headers: Vec<String> = all().map(Letter::headers).collect();
+    w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));
 }
 
 /// Text without NUL characters.

@@ -30,6 +30,19 @@ pub(super) struct Stored {
     pub(super) topic_id: Option<String>,
 }
 
+impl Stored {
+    /// The topic has another id than the row; what to do about it is the caller's to say.
+    pub(super) fn of_another_topic(&self, tp: &TopicPartition, old: &str, new: &str) -> DbError {
+        let TopicPartition { topic, partition } = tp;
+        let offset = self.next_offset.unwrap_or_default();
+        let text = format!(
+            "the topic {topic} was deleted and created again (its id was {old} and is now {new}); \
+             the stored offset {offset} of partition {partition} belongs to the old one"
+        );
+        DbError::new(DbErrorKind::Config, text)
+    }
+}
+
 /// Starts by partition, for those that have none stored.
 pub(super) type Starts = HashMap<TopicPartition, i64>;
 

@@ -285,13 +285,7 @@ impl Ledger for OwnerTables {
             names::literal(&self.settings.owner),
             names::literal(&tp.topic)
         );
-        let offset = row.next_offset.unwrap_or_default();
-        let text = format!(
-            "the topic {} was deleted and created again (its id was {old} and is now {new}); the \
-             stored offset {offset} of partition {} belongs to the old one",
-            tp.topic, tp.partition
-        );
-        DbError::new(DbErrorKind::Config, text).hint(format!(
+        row.of_another_topic(tp, old, new).hint(format!(
             "to read the new topic from its start: UPDATE {table} SET next_offset = NULL, \
              topic_id = NULL, epoch = epoch + 1 WHERE {row_of}; \
              to go on at the stored offsets: UPDATE {table} SET topic_id = {}, epoch = epoch + 1 \

@@ -315,14 +315,8 @@ impl Ledger for ConsumerTables {
     }
 
     fn recreated(&self, tp: &TopicPartition, row: &Stored, old: &str, new: &str) -> DbError {
-        let offset = row.next_offset.unwrap_or_default();
-        let text = format!(
-            "the topic {} was deleted and created again (its id was {old} and is now {new}); the \
-             stored offset {offset} of partition {} belongs to the old one",
-            tp.topic, tp.partition
-        );
         let (topic, relation) = (names::literal(&tp.topic), names::literal(&self.relation));
-        let error = DbError::new(DbErrorKind::Config, text);
+        let error = row.of_another_topic(tp, old, new);
         match self.replay_id {
             Some(id) => error.hint(format!(
                 "the range of this replay is gone: SELECT {SCHEMA}.replay_cancel({id}), and call \

@@ -6,7 +6,7 @@
 use super::ledger::ConsumerTables;
 use crate::postgres::array;
 use crate::postgres::building::{Building, Step};
-use crate::postgres::dead_letters::{Letter, clean, letters_of};
+use crate::postgres::dead_letters::{Letter, clean, letters_of, records};
 use crate::postgres::wire::Format;
 use crate::write::{RefusedBy, RejectRow, Transaction};
 use data::Stage;
@@ -51,15 +51,8 @@ pub(super) fn push(
                 Some(id) => w.value(|b| b.extend_from_slice(&id.to_be_bytes())),
                 None => w.null(),
             }
+            records(w, &letters);
             let all = || letters.iter();
-            w.value(|b| array::texts(b, all().map(|l| Some(&**l.raw.topic()))));
-            w.value(|b| array::ints(b, all().map(|l| l.raw.partition())));
-            w.value(|b| array::longs(b, all().map(Letter::offset)));
-            w.value(|b| array::instants(b, all().map(Letter::timestamp)));
-            w.value(|b| array::blobs(b, all().map(Letter::key)));
-            w.value(|b| array::blobs(b, all().map(Letter::value)));
-            let headers: Vec<String> = all().map(Letter::headers).collect();
-            w.value(|b| array::texts(b, headers.iter().map(|h| Some(h.as_str()))));
             w.value(|b| array::texts(b, all().map(|l| Some(stage(l.reject)))));
             let mut texts = |get: &dyn Fn(&Letter<'_>) -> Option<String>| {
                 let column: Vec<Option<String>> = all().map(get).collect();
