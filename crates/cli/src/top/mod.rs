@@ -5,7 +5,7 @@ mod metrics;
 
 use crate::ask::{Ask, Session};
 use crate::client::Client;
-use crate::exit::Failure;
+use crate::exit::{Failure, UNAVAILABLE};
 use crate::show::{Format, Out, View, printable};
 use frame::Frame;
 use metrics::Sample;
@@ -45,12 +45,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let count = if args.once { Some(1) } else { args.count };
     let live = count.is_none() && out.format == Format::Table && std::io::stdout().is_terminal();
     let mut before = sample(&client)?;
+    let mut looked = before.at;
     let mut shown = 0;
     while count.is_none_or(|count| shown < count) {
-        let until = before.at + Duration::from_secs_f64(args.interval);
-        wait_until(until);
-        let now = sample(&client)?;
-        let statuses = client.get("/connectors?expand=status")?;
+        wait_until(looked + Duration::from_secs_f64(args.interval));
+        looked = Instant::now();
+        let found =
+            sample(&client).and_then(|now| Ok((now, client.get("/connectors?expand=status")?)));
+        let (now, statuses) = match found {
+            Ok(found) => found,
+            Err(failure) => {
+                out.data(&page(&away(failure, live)?, false))?;
+                continue;
+            }
+        };
         let mut frame = Frame::new(&before, &now, &statuses, args.tasks);
         frame.keep(&args.names);
         show(&frame, &out, live, shown > 0)?;
@@ -79,12 +87,25 @@ fn sample(client: &Client) -> Result<Sample, Failure> {
     Ok(Sample { at: Instant::now(), tasks: metrics::tasks(&answer.body) })
 }
 
+/// What stands on the page of those who watch while the worker is away: it may be back soon.
+///
+/// # Errors
+/// Nobody watches, or it is another failure.
+fn away(failure: Failure, live: bool) -> Result<String, Failure> {
+    if !live || failure.code != UNAVAILABLE {
+        return Err(failure);
+    }
+    Ok(format!("{}\ntrying again; Ctrl-C ends this\n", failure.message))
+}
+
+/// To the upper left corner; what is below goes.
+fn page(text: &str, color: bool) -> String {
+    format!("\x1b[H\x1b[J{}", printable(text, color))
+}
+
 fn show(frame: &Frame, out: &Out, live: bool, again: bool) -> Result<(), Failure> {
     if live {
-        // To the upper left corner; what is below goes.
-        let frame = frame.text(out.color);
-        let text = format!("\x1b[H\x1b[J{}", printable(&frame, out.color));
-        return out.data(&text);
+        return out.data(&page(&frame.text(out.color), out.color));
     }
     match out.format {
         Format::Table if again => out.data("\n")?,
@@ -94,4 +115,17 @@ fn show(frame: &Frame, out: &Out, live: bool, again: bool) -> Result<(), Failure
     let names = frame.rows.iter().map(|row| row.name.clone()).collect();
     let json: Value = frame.json();
     out.show(View { json, text: frame.text(out.color).into(), names })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_is_away_is_waited_for_by_those_who_watch() {
+        let gone = || Failure::unavailable("h:1 cannot be reached");
+        assert!(away(gone(), true).unwrap().starts_with("h:1 cannot be reached\ntrying again"));
+        assert!(away(gone(), false).is_err());
+        assert!(away(Failure::wrong_input("no"), true).is_err());
+    }
 }
