@@ -82,6 +82,14 @@ pub(crate) fn pool(url: &str) -> Arc<SessionPool> {
     SessionPool::new(PoolSettings::new(url)).expect("the URL is right")
 }
 
+/// A database with table `pairs` and a consumer for it.
+pub(crate) fn started() -> (postgres::Database, (i32, i64), Arc<SessionPool>) {
+    let server = installed(PAIRS);
+    let consumer = define(&server, "pairs");
+    let pool = pool(&server.url());
+    (server, consumer, pool)
+}
+
 pub(crate) fn target((consumer_id, config_version): (i32, i64), relation: &str) -> ConsumerTarget {
     ConsumerTarget {
         consumer_id,
@@ -128,9 +136,7 @@ const PAIRS: &str = "CREATE TABLE pairs (id bigint, v text)";
 
 #[test]
 fn positions_and_rows_of_a_consumer_move_together() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut told = Told::default();
     let mut sink = consumer_sink(&pool, target(consumer, "pairs"), plain());
     assert_eq!(open(&mut sink, &mut told).unwrap(), [0]);
@@ -177,9 +183,7 @@ fn rejects_are_rows_of_errors_and_are_replaced_when_refused_again() {
 
 #[test]
 fn a_zombie_of_an_older_epoch_or_definition_writes_nothing() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut told = Told::default();
     let mut zombie = consumer_sink(&pool, target(consumer, "pairs"), plain());
     open(&mut zombie, &mut told).unwrap();
@@ -204,9 +208,7 @@ fn a_zombie_of_an_older_epoch_or_definition_writes_nothing() {
 
 #[test]
 fn a_topic_that_was_created_anew_is_refused() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut told = Told::default();
     let mut sink = consumer_sink(&pool, target(consumer, "pairs"), plain());
     open(&mut sink, &mut told).unwrap();

@@ -1,7 +1,9 @@
 //! Exactly once for consumers: lost connections, zombies, rewound databases, two owners of one row.
 
 use super::pg::{FromZero, numbered};
-use super::pg_consumer::{Told, define, installed, open, plain, pool, put, seat, settings, target};
+use super::pg_consumer::{
+    Told, define, installed, open, plain, pool, put, seat, settings, started, target,
+};
 use api::{ErrorKind, SinkTask};
 use data::{Batch, RawBatchBuilder, TimestampType, TopicPartition, Value};
 use sql::consumer::{ConsumerMode, ConsumerWrites};
@@ -21,9 +23,7 @@ fn once(server: &postgres::Database, rows: i64) {
 
 #[test]
 fn connections_lost_around_commits_neither_lose_nor_repeat_rows() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut rng = testkit::Rng::new(testkit::seed());
     let mut told = Told::default();
     let mut sink = consumer_sink(&pool, target(consumer, "pairs"), plain());
@@ -60,9 +60,7 @@ fn connections_lost_around_commits_neither_lose_nor_repeat_rows() {
 #[test]
 fn two_owners_that_take_a_partition_from_each_other_write_each_record_once() {
     const END: i64 = 4000;
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let seed = testkit::seed();
     std::thread::scope(|scope| {
         for number in 0..2 {
@@ -103,9 +101,7 @@ fn two_owners_that_take_a_partition_from_each_other_write_each_record_once() {
 
 #[test]
 fn a_database_that_went_back_in_time_is_followed() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut told = Told::default();
     let mut sink = consumer_sink(&pool, target(consumer, "pairs"), plain());
     open(&mut sink, &mut told).unwrap();
@@ -124,9 +120,7 @@ fn a_database_that_went_back_in_time_is_followed() {
 
 #[test]
 fn what_a_lost_owner_holds_on_to_is_ended_where_that_is_safe() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut told = Told::default();
     let mut sink = consumer_sink(&pool, target(consumer, "pairs"), plain());
     open(&mut sink, &mut told).unwrap();
@@ -147,9 +141,7 @@ fn what_a_lost_owner_holds_on_to_is_ended_where_that_is_safe() {
 
 #[test]
 fn a_gap_is_noted_once_and_fences_whoever_stands_before_it() {
-    let server = installed(PAIRS);
-    let consumer = define(&server, "pairs");
-    let pool = pool(&server.url());
+    let (server, consumer, pool) = started();
     let mut told = Told::default();
     let ours = target(consumer, "pairs");
     let mut sink = consumer_sink(&pool, ours.clone(), plain());
