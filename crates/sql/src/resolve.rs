@@ -93,8 +93,9 @@ fn unnamed(
                 (None, free) => {
                     return Err(format!(
                         "the record's value is no object, and table {shown} has {} columns for \
-                         it: set string.output.value.column.name",
-                        free.len()
+                         it: set {}",
+                        free.len(),
+                        names.name("string.output.value.column.name")
                     ));
                 }
             }

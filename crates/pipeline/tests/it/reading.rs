@@ -127,12 +127,35 @@ fn text_goes_into_uuid_enum_and_jsonb_columns() {
     assert_eq!(bench.count("r"), 1);
 }
 
+/// A policy refuses rows, and whoever sends one holds nobody up.
+#[test]
+fn a_row_that_row_level_security_refuses_is_a_dead_letter() {
+    let role = testkit::unique("app").replace('-', "_");
+    let table = format!(
+        "CREATE ROLE {role}; CREATE TABLE r (n int); ALTER TABLE r ENABLE ROW LEVEL SECURITY; \
+         GRANT INSERT, SELECT ON r TO {role}; \
+         CREATE POLICY small ON r TO {role} USING (true) WITH CHECK (n < 10)"
+    );
+    let values = ["{\"n\":1}", "{\"n\":50}", "{\"n\":2}"];
+    let (bench, id) = consumed(&table, &[("owner", &format!("'{role}'"))], &values);
+    let found = (bench.count("r"), letters(&bench, id));
+    bench.database.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    assert_eq!(found, (2, "0:1:write:42501".to_owned()));
+}
+
 /// ClickHouse/ClickHouse#2675, #6916, #58928.
 #[test]
 fn a_malformed_message_is_a_dead_letter_between_two_good_ones() {
     let values = ["{\"n\":1}", "{bad", "{\"n\":2}"];
     let (bench, id) = consumed("CREATE TABLE r (n int)", &[], &values);
     assert_eq!((bench.count("r"), letters(&bench, id).as_str()), (2, "0:1:decode"));
+}
+
+#[test]
+fn a_value_without_fields_is_told_in_the_words_of_a_consumer() {
+    let (bench, _) = consumed("CREATE TABLE r (n int, m int)", &[], &["[1, 2]"]);
+    let said = bench.database.value("SELECT message FROM pipeline_kafka.errors").unwrap();
+    assert!(said.ends_with("2 columns for it: set mapping"), "{said}");
 }
 
 /// confluentinc/kafka-connect-jdbc#1193.

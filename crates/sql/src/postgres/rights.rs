@@ -28,8 +28,5 @@ pub(super) fn lacking(mut error: DbError, role: &str, plan: Option<&WritePlan>) 
     let need = privileges(plan.mode);
     error.message =
         format!("the role {role} needs {need} on {}: {}", plan.table.name, error.message);
-    error.hint(format!(
-        "as the owner of the table: GRANT {need} ON {table} TO {quoted}; with row-level security, \
-         its policies must allow the rows"
-    ))
+    error.hint(format!("as the owner of the table: GRANT {need} ON {table} TO {quoted}"))
 }

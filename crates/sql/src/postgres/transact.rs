@@ -87,7 +87,8 @@ impl PostgresDatabase {
             _ => None,
         };
         let mut error = sent.failed(failure, plan.as_ref().map(|p| p.table()));
-        if error.sqlstate.as_deref() == Some("42501") || step == Some(Step::Role) {
+        let lacking = error.kind != DbErrorKind::Data && error.sqlstate.as_deref() == Some("42501");
+        if lacking || step == Some(Step::Role) {
             let login = self.settings.connect.user_or_default();
             error = match (&self.role, step) {
                 (Some(role), Some(Step::Role)) => role.refused(error, &login),

@@ -93,7 +93,7 @@ fn row_level_security_is_written_through_without_copy() {
     pg.store(&plan, &numbered(0, 2000)).unwrap();
     assert_eq!(pg.count("pairs"), 2000);
     let error = failed(pg.store(&plan, &numbered(2000, 4000)));
-    assert_eq!((error.kind, error.sqlstate.as_deref()), (DbErrorKind::Config, Some("42501")));
+    assert_eq!((error.kind, error.sqlstate.as_deref()), (DbErrorKind::Data, Some("42501")));
     drop_role(pg, &role);
 }
 

@@ -34,6 +34,9 @@ pub enum Class {
     Bug,
 }
 
+/// Where the server checks rows against policies and the conditions of views.
+const ROW_CHECKS: &str = "ExecWithCheckOptions";
+
 /// A failure of the connection or of a statement.
 #[derive(Debug)]
 pub enum PgError {
@@ -92,6 +95,8 @@ pub struct ServerError {
     pub datatype: Option<String>,
     /// Constraint concerned.
     pub constraint: Option<String>,
+    /// The function of the server that reported it (`R`); never translated.
+    pub routine: Option<String>,
 }
 
 impl fmt::Display for ServerError {
@@ -202,7 +207,8 @@ impl ServerError {
     ///
     /// `54000` and `54001` count as data although their group is a resource: "index row size exceeds
     /// maximum", "row is too big" and "stack depth limit" (nested JSON) belong to one row and come
-    /// back for ever. `25P03` and `57P05` are sessions that the server ended for idling.
+    /// back for ever. `42501` is a lacking right, or a row that a policy of row-level security refuses;
+    /// only the place in the server tells them apart. `25P03` and `57P05` are sessions that the server ended for idling.
     pub fn classify(&self) -> Class {
         let code = self.code.as_str();
         match code {
@@ -210,6 +216,7 @@ impl ServerError {
             "08P01" | "22P03" | "3F000" | "55000" => return Class::SchemaDrift,
             "57014" | "55006" => return Class::Resource,
             "25P03" | "53300" | "40003" | "HV00N" => return Class::Connection,
+            "42501" if self.routine.as_deref() == Some(ROW_CHECKS) => return Class::Data,
             "42501" => return Class::Auth,
             "55P03" => return Class::Concurrency,
             "3D000" => return Class::Config,

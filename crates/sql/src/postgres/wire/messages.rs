@@ -163,6 +163,7 @@ pub(super) fn server_error(body: &[u8]) -> Result<ServerError, PgError> {
             b'c' => error.column = Some(text),
             b'd' => error.datatype = Some(text),
             b'n' => error.constraint = Some(text),
+            b'R' => error.routine = Some(text),
             _ => {}
         }
     }
@@ -233,6 +234,7 @@ mod tests {
             ('d', "y"),
             ('n', "n"),
             ('F', "file.c"),
+            ('R', "R"),
         ] {
             body.push(field as u8);
             body.extend(text.as_bytes());
@@ -253,6 +255,7 @@ mod tests {
             column: text("c"),
             datatype: text("y"),
             constraint: text("n"),
+            routine: text("R"),
         };
         assert_eq!(server_error(&body).unwrap(), expect);
         assert!(server_error(&body[..body.len() - 1]).is_err());
