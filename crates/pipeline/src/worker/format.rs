@@ -36,8 +36,12 @@ pub(crate) fn chain_to(settings: &Settings, target: &Target) -> Result<Chain, St
 /// # Errors
 /// As [`chain_to`].
 pub(crate) fn chain(settings: &Settings, columns: Option<&[Column]>) -> Result<Chain, String> {
-    let value = match (settings.format, columns) {
+    let value: Box<dyn Converter> = match (settings.format, columns) {
         (Format::Json, _) => json(Side::Value)?,
+        // The function takes messages apart itself: the columns are those that it makes.
+        (Format::Text | Format::Csv, _) if settings.transform.is_some() => {
+            Box::new(WholeText::default())
+        }
         (_, Some(columns)) if by_place(settings) => by_places(settings, columns)?,
         (_, None) if by_place(settings) => {
             return Err("fields that go to columns by their places need a relation".to_owned());
@@ -80,9 +84,10 @@ fn whole(settings: &Settings, columns: &[Column]) -> Option<BTreeMap<String, Str
 /// Whether fields go to columns by their places.
 fn by_place(settings: &Settings) -> bool {
     match settings.format {
+        _ if settings.transform.is_some() => false,
         Format::Json => false,
         Format::Text | Format::Csv => true,
-        Format::Bytea => settings.mapping.is_none() && settings.transform.is_none(),
+        Format::Bytea => settings.mapping.is_none(),
     }
 }
 

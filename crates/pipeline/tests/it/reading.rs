@@ -151,6 +151,22 @@ fn a_malformed_message_is_a_dead_letter_between_two_good_ones() {
     assert_eq!((bench.count("r"), letters(&bench, id).as_str()), (2, "0:1:decode"));
 }
 
+/// The function gets messages whole, whatever columns it makes of them.
+#[test]
+fn a_transform_takes_text_and_csv_apart_itself() {
+    let table = "CREATE TABLE r (word text, n bigint); \
+                 CREATE FUNCTION split(records jsonb) RETURNS SETOF r LANGUAGE sql AS \
+                 'SELECT w, 1 FROM jsonb_array_elements(records) AS e, \
+                 unnest(string_to_array(e ->> ''value'', '' '')) AS w'";
+    for format in ["'text'", "'csv'"] {
+        let settings = [("format", format), ("transform", "'public.split(jsonb)'")];
+        let (bench, id) = consumed(table, &settings, &["a b", "b, \"c"]);
+        assert_eq!(letters(&bench, id), "");
+        let words = "SELECT string_agg(word, '|' ORDER BY word COLLATE \"C\") FROM r";
+        assert_eq!(bench.database.value(words).as_deref(), Some("\"c|a|b|b,"));
+    }
+}
+
 #[test]
 fn a_value_without_fields_is_told_in_the_words_of_a_consumer() {
     let (bench, _) = consumed("CREATE TABLE r (n int, m int)", &[], &["[1, 2]"]);
