@@ -43,6 +43,7 @@ pub mod connector;
 #[doc(hidden)]
 pub mod derived;
 pub mod environment;
+pub mod files;
 pub mod properties;
 pub mod providers;
 pub mod rest;

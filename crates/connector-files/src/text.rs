@@ -2,6 +2,7 @@
 
 use crate::FileError;
 use config::Props;
+use config::files::{BYTES_MAX, read_at_most};
 use std::path::Path;
 
 /// A file of UTF-8 text.
@@ -17,7 +18,6 @@ pub(crate) fn read_text(path: &Path) -> Result<String, FileError> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    const BYTES_MAX: u64 = 16 << 20;
     let name = path.display();
     let wrong = |text: String, hint: &str| FileError::new(format!("{name}: {text}")).hint(hint);
     let unusable = |hint| wrong("cannot be read as a configuration file".to_owned(), hint);
@@ -25,7 +25,9 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
         Err(error) => Err(wrong(error.to_string(), "check the path and its permissions")),
         Ok(found) if found.is_dir() => Err(unusable("this is a folder; name a file in it")),
         Ok(found) if found.len() > BYTES_MAX => Err(unusable("no configuration is this large")),
-        Ok(_) => std::fs::read(path)
+        // A pipe or a device has no length.
+        Ok(_) => std::fs::File::open(path)
+            .and_then(|file| read_at_most(file, BYTES_MAX))
             .map_err(|error| wrong(error.to_string(), "check the file's permissions")),
     }
 }
@@ -61,6 +63,12 @@ mod tests {
         let path = dir.path().join("f.properties");
         std::fs::write(&path, bytes).unwrap();
         read_properties(&path).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let error = read_properties(Path::new("/dev/zero")).unwrap_err();
+        assert!(error.message.contains("more than"), "{}", error.message);
     }
 
     #[test]

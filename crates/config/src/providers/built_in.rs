@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use super::ConfigProvider;
+use crate::files::{BYTES_MAX, read_text_bounded};
 use crate::properties;
 use crate::props::Props;
 use crate::regexes::JavaRegex;
@@ -89,7 +90,7 @@ impl ConfigProvider for FileProvider {
             return Ok(BTreeMap::new());
         };
         let fault = |why: String| format!("Could not read properties from file {path}: {why}");
-        let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
+        let text = read_text_bounded(&file, BYTES_MAX).map_err(|error| fault(error.to_string()))?;
         // The line itself may be a secret, and so may a part of it.
         let props = properties::parse(&text).map_err(|error| {
             let line = error.line;
@@ -133,7 +134,7 @@ impl ConfigProvider for DirectoryProvider {
             if !file.is_file() || self.0.admit(&file).is_err() {
                 continue;
             }
-            let text = std::fs::read_to_string(&file)
+            let text = read_text_bounded(&file, BYTES_MAX)
                 .map_err(|error| format!("Could not read file {}: {error}", file.display()))?;
             values.insert(key.clone(), text);
         }
@@ -256,6 +257,13 @@ mod tests {
             error.starts_with("Could not read properties from file /nowhere/x.properties: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn devices_are_no_files_of_secrets() {
+        let file = FileProvider::new(&Props::new()).unwrap();
+        let error = file.get("/dev/zero", &BTreeSet::new()).unwrap_err();
+        assert!(error.ends_with("it is no regular file"), "{error}");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use super::draft::Draft;
 use super::sasl::Protocol;
 use super::stores::{self, Form};
 use super::{pem, rules};
+use config::files::{BYTES_MAX, read_bounded};
+use std::path::Path;
 
 /// Translates every `ssl.` key.
 pub(super) fn translate(draft: &mut Draft, protocol: Protocol) {
@@ -52,7 +54,7 @@ fn open(draft: &mut Draft, side: &str) -> Option<(String, Vec<u8>, Form)> {
     let type_key = format!("ssl.{side}.type");
     let kind = store_type(draft, &type_key);
     let path = draft.filled(&key)?.to_owned();
-    let bytes = match std::fs::read(&path) {
+    let bytes = match read_bounded(Path::new(&path), BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) => {
             draft.fail(&key, format!("cannot read {path}: {error}"));

@@ -1,12 +1,11 @@
 //! Certificates of `https` listeners, from the stores that the settings name.
 
+use config::files::{BYTES_MAX, read_bounded};
 use config::rest::{ClientAuth, TlsConfig};
 use config::{Config as _, ConfigError, ConfigErrors, Password, Props};
 use kafka::settings::stores::{Identity, identity, identity_of_pem, trusted};
 use rest::{ClientCertificate, Material};
-
-/// No store is this large.
-const STORE_BYTES_MAX: u64 = 16 << 20;
+use std::path::Path;
 
 /// What the settings below `prefix` describe; the plain `ssl.` settings where there are none below it.
 ///
@@ -81,9 +80,5 @@ fn trust(config: &TlsConfig) -> Result<Vec<Vec<u8>>, String> {
 
 fn file(path: &str) -> Result<Vec<u8>, String> {
     let unreadable = |error: std::io::Error| format!("cannot read {path}: {error}");
-    let length = std::fs::metadata(path).map_err(unreadable)?.len();
-    if length > STORE_BYTES_MAX {
-        return Err(format!("{path} is too large for a store"));
-    }
-    std::fs::read(path).map_err(unreadable)
+    read_bounded(Path::new(path), BYTES_MAX).map_err(unreadable)
 }

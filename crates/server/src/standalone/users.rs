@@ -1,9 +1,11 @@
 //! The files that say who may use the REST interface: Connect's, which the JAAS file names, and our own.
 
 use config::ConfigErrors;
+use config::files::{BYTES_MAX, read_text_bounded};
 use config::rest::RestConfig;
 use kafka::settings::jaas::{Login, parse_section};
 use rest::UserFiles;
+use std::path::Path;
 
 const EXTENSION: &str =
     "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension";
@@ -12,8 +14,6 @@ const SECTION: &str = "KafkaConnect";
 const CLASSES: &str = "rest.extension.classes";
 const JAAS_FILE: &str = "copycat.rest.jaas.file";
 const USERS_FILE: &str = "copycat.rest.users.file";
-/// No file of users is this large.
-const FILE_BYTES_MAX: u64 = 16 << 20;
 /// The JVM's option, in KAFKA_OPTS.
 const JVM_OPTION: &str = "-Djava.security.auth.login.config=";
 
@@ -79,11 +79,7 @@ fn jaas_of_jvm(options: &str) -> Option<String> {
 
 fn text(key: &str, path: &str) -> Result<String, ConfigErrors> {
     let fault = |what: String| ConfigErrors::one(key, format!("{path}: {what}"));
-    let length = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
-    if length > FILE_BYTES_MAX {
-        return Err(fault("no such file is this large".to_owned()));
-    }
-    std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))
+    read_text_bounded(Path::new(path), BYTES_MAX).map_err(|error| fault(error.to_string()))
 }
 
 #[cfg(test)]

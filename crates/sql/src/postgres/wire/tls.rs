@@ -5,6 +5,7 @@
 
 use super::config::{ConnectConfig, SslMode};
 use super::error::PgError;
+use ::config::files::{BYTES_MAX, read_bounded};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
@@ -110,7 +111,7 @@ fn trust(path: Option<&Path>, check_name: bool) -> Result<Trust, PgError> {
 }
 
 fn read(path: &Path, what: &str) -> Result<Vec<u8>, PgError> {
-    std::fs::read(path)
+    read_bounded(path, BYTES_MAX)
         .map_err(|e| PgError::Config(format!("cannot read {what} {}: {e}", path.display())))
 }
 
