@@ -26,9 +26,12 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
         Ok(found) if found.is_dir() => Err(unusable("this is a folder; name a file in it")),
         Ok(found) if found.len() > BYTES_MAX => Err(unusable("no configuration is this large")),
         // A pipe or a device has no length.
-        Ok(_) => std::fs::File::open(path)
-            .and_then(|file| read_at_most(file, BYTES_MAX))
-            .map_err(|error| wrong(error.to_string(), "check the file's permissions")),
+        Ok(_) => std::fs::File::open(path).and_then(|file| read_at_most(file, BYTES_MAX)).map_err(
+            |error| match error.kind() {
+                std::io::ErrorKind::FileTooLarge => unusable("no configuration is this large"),
+                _ => wrong(error.to_string(), "check the file's permissions"),
+            },
+        ),
     }
 }
 
@@ -68,7 +71,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_refused() {
         let error = read_properties(Path::new("/dev/zero")).unwrap_err();
-        assert!(error.message.contains("more than"), "{}", error.message);
+        assert_eq!(error.hint.as_deref(), Some("no configuration is this large"));
     }
 
     #[test]
