@@ -127,19 +127,20 @@ impl Observer {
                 wish.now = false;
                 (wish.topics.clone(), wish.partitions.clone())
             };
-            let all_there = self.look_for_topics(&topics);
-            if all_there && Instant::now() >= figures_due && !partitions.is_empty() {
+            let found = self.look_for_topics(&topics);
+            // A topic that is missing keeps nobody from hearing of the others.
+            if found.is_some() && Instant::now() >= figures_due && !partitions.is_empty() {
                 self.look_at_partitions(&partitions);
                 let spread = PER_PARTITION * u32::try_from(partitions.len()).unwrap_or(u32::MAX);
                 figures_due = Instant::now() + spread.clamp(LATER, LATER * 12);
             }
-            let calm = all_there && (topics.is_empty() || !partitions.is_empty());
+            let calm = found == Some(true) && (topics.is_empty() || !partitions.is_empty());
             wait = if calm { LATER } else { SOON };
         }
     }
 
-    /// True: every topic is there.
-    fn look_for_topics(&self, topics: &BTreeSet<String>) -> bool {
+    /// True: every topic is there. `None`: Kafka does not answer.
+    fn look_for_topics(&self, topics: &BTreeSet<String>) -> Option<bool> {
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();
         let found = match self.describe(&names) {
             Ok(found) => found,
@@ -152,7 +153,7 @@ impl Observer {
                     tracing::warn!(cluster = %self.cluster, "kafka does not answer: {reason}");
                 }
                 view.silence = Some(Silence { reason, needs_change });
-                return false;
+                return None;
             }
         };
         let all_there = found.values().all(|topic| matches!(topic, Topic::There { .. }));
@@ -170,7 +171,7 @@ impl Observer {
         view.topics.extend(found);
         view.silence = None;
         view.answered = Some(Instant::now());
-        all_there
+        Some(all_there)
     }
 
     fn describe(&self, names: &[&str]) -> kafka::Result<BTreeMap<String, Topic>> {
@@ -210,7 +211,12 @@ impl Observer {
     fn look_at_partitions(&self, partitions: &[TopicPartition]) {
         let mut seen = Vec::with_capacity(partitions.len());
         for tp in partitions {
-            let Ok(ends) = self.admin.watermarks(tp, ASK_TIMEOUT) else { break };
+            let ends = match self.admin.watermarks(tp, ASK_TIMEOUT) {
+                Ok(ends) => ends,
+                // It has just been deleted.
+                Err(error) if error.kind() == K::UnknownTopic => continue,
+                Err(_) => break,
+            };
             seen.push(Observed {
                 cluster: self.cluster.clone(),
                 topic: tp.topic.to_string(),
