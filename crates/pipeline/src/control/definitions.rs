@@ -79,7 +79,7 @@ pub struct Settings {
     /// Milliseconds that a batch may grow after its first record.
     pub timeout: u32,
     pub start: Start,
-    /// The start was resolved for all partitions that existed then: see [`super::Control::store_starts`].
+    /// The start was resolved for all partitions that existed then: see [`super::Questions::store_starts`].
     pub started: bool,
     /// Column to source; `None`: fields go to columns by name.
     pub mapping: Option<BTreeMap<String, String>>,

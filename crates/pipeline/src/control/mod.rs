@@ -1,7 +1,8 @@
 //! What a worker reads from the schema `pipeline_kafka`, and what it writes there beside positions.
 //!
-//! Place in the data path: one connection a worker, beside those that write rows. [`Control`] opens it
-//! again after every failure, so that callers only have to try again.
+//! Place in the data path: beside the connections that write rows. [`Control`] has one for definitions
+//! and reports, [`Questions`] one for what lanes and replays ask; both open it again after every
+//! failure, so that callers only have to try again.
 //!
 //! Invariant: nothing here moves a position, except that the starts of a new consumer are stored.
 
@@ -12,6 +13,7 @@ mod connection;
 mod definitions;
 mod error;
 mod identity;
+mod questions;
 mod read;
 mod report;
 mod start;
@@ -23,6 +25,8 @@ pub use definitions::{
 };
 pub use error::{Error, ErrorKind};
 pub(crate) use identity::SYSTEM_IDENTIFIER;
+pub use questions::Questions;
+pub(crate) use questions::Stored;
 pub use report::{BlockedRecord, Observed, State, Worker};
 pub use start::Start;
 

@@ -94,10 +94,6 @@ const OBSERVE: &str = "INSERT INTO pipeline_kafka.partitions \
       high = excluded.high, last_stable = excluded.last_stable, leader = excluded.leader, \
       observed_at = excluded.observed_at";
 
-const STARTS: &str = "SELECT pipeline_kafka._store_starts($1::int4, $2::int8, $3::uuid, \
-    ARRAY(SELECT (e->>0)::int4 FROM jsonb_array_elements($4::jsonb) AS e), \
-    ARRAY(SELECT (e->>1)::int8 FROM jsonb_array_elements($4::jsonb) AS e))";
-
 /// Clusters that have messages to send.
 const OUTBOXES: &str = "SELECT c.name FROM pipeline_kafka.clusters c WHERE EXISTS (\
     SELECT FROM pipeline_kafka.outbox o WHERE o.cluster = c.name \
@@ -256,26 +252,6 @@ impl Control {
         self.with(|connection, wait| {
             connection.execute_params(OBSERVE, &[Some(&rows)], wait)?;
             Ok(())
-        })
-    }
-
-    /// Stores where a new consumer begins, for all partitions that the topic has now, and marks it
-    /// as started. Positions that are stored already stay as they are. False if the definition is not
-    /// `config_version` any more: read it again.
-    pub fn store_starts(
-        &mut self,
-        consumer_id: i32,
-        config_version: i64,
-        topic_id: Option<&str>,
-        starts: &[(i32, i64)],
-    ) -> Result<bool, Error> {
-        let (consumer, version) = (consumer_id.to_string(), config_version.to_string());
-        let starts: serde_json::Value =
-            starts.iter().map(|(p, o)| serde_json::json!([p, o])).collect();
-        let starts = starts.to_string();
-        self.with(|connection, wait| {
-            let params = [Some(&*consumer), Some(&*version), topic_id, Some(&*starts)];
-            Ok(truth(&connection.query_params(STARTS, &params, wait)?))
         })
     }
 }

@@ -4,7 +4,7 @@
 
 use super::range::Range;
 use crate::control::Error;
-use crate::worker::questions::Questions;
+use crate::control::Questions;
 
 /// A lease that is not kept ends after this time.
 pub(super) const LEASE_SECONDS: i32 = 15;

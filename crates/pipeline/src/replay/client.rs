@@ -5,10 +5,9 @@
 
 use super::run::{End, Progress, Run};
 use super::{Definition, ask::LEASE_SECONDS};
-use crate::control::{self, CHANNEL, Error, ErrorKind, Mode};
-use crate::worker::questions::Questions;
+use crate::control::{self, CHANNEL, Error, ErrorKind, Mode, Questions};
 use runtime::Budget;
-use sql::postgres::{PoolSettings, SessionPool};
+use sql::postgres::{PoolSettings, SessionPool, wire};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -61,16 +60,23 @@ fn connect(connection: &Connection) -> Result<Questions, Error> {
     Questions::new(&connection.database_url)
 }
 
+/// A session with the database, which has been found to be the right one.
+fn session(connection: &Connection) -> Result<wire::Connection, Error> {
+    let mut config = wire::ConnectConfig::parse(&connection.database_url)?;
+    config.application_name.get_or_insert_with(|| "copycat pg".to_owned());
+    let wait = wire::Wait::at_most(CONNECT_MAX);
+    let mut session = wire::Connection::connect(&config, wait)?;
+    control::check_identity(&mut session)?;
+    Ok(session)
+}
+
 /// Asks for a replay; gives its number. `here`: this process will run it, no worker does.
 ///
 /// # Errors
 /// What the function `replay` refuses, with its hint.
 pub fn ask(connection: &Connection, request: &Request, here: bool) -> Result<i64, Error> {
-    let mut config = sql::postgres::wire::ConnectConfig::parse(&connection.database_url)?;
-    config.application_name.get_or_insert_with(|| "copycat pg".to_owned());
-    let wait = sql::postgres::wire::Wait::at_most(CONNECT_MAX);
-    let mut session = sql::postgres::wire::Connection::connect(&config, wait)?;
-    control::check_identity(&mut session)?;
+    let mut session = session(connection)?;
+    let wait = wire::Wait::at_most(CONNECT_MAX);
     let partitions = request.partitions.as_ref().map(|list| {
         let list: Vec<String> = list.iter().map(i32::to_string).collect();
         format!("{{{}}}", list.join(","))
@@ -207,11 +213,7 @@ fn wait(stop: &dyn Fn() -> bool) {
 }
 
 fn definition(connection: &Connection, id: i64) -> Result<Option<Definition>, Error> {
-    let mut config = sql::postgres::wire::ConnectConfig::parse(&connection.database_url)?;
-    config.application_name.get_or_insert_with(|| "copycat pg".to_owned());
-    let wait = sql::postgres::wire::Wait::at_most(CONNECT_MAX);
-    let mut session = sql::postgres::wire::Connection::connect(&config, wait)?;
-    control::check_identity(&mut session)?;
+    let mut session = session(connection)?;
     let definitions = control::read_definitions(&mut session)?;
     let replay = definitions.replays.iter().find(|replay| replay.id == id);
     Ok(replay.and_then(|replay| Definition::find(&definitions, replay)))

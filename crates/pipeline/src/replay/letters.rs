@@ -3,7 +3,7 @@
 //! Place in the data path: what a retry reads instead of Kafka.
 
 use crate::control::Error;
-use crate::worker::questions::Questions;
+use crate::control::Questions;
 use data::{RawBatch, RawBatchBuilder, TimestampType, TopicPartition};
 use sql::postgres::wire::Rows;
 

@@ -5,8 +5,8 @@
 use super::Definition;
 use super::ask::{Asking, LEASE_SECONDS, Lease};
 use super::range::{Range, again, ranges};
+use crate::control::Questions;
 use crate::worker::properties::{Clients, clients};
-use crate::worker::questions::Questions;
 use crate::worker::starts::{of_database, topic_of};
 use api::{Error, ErrorKind};
 use data::{RawBatch, TopicPartition};

@@ -4,10 +4,10 @@
 //! sessions and a thread; the partitions of the topic are dealt out to the lanes by number.
 
 use super::format;
-use super::questions::Questions;
 use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
 use super::writes::sink_settings;
+use crate::control::Questions;
 use crate::control::{Consumer, Target};
 use api::Error;
 use kafka::Admin;

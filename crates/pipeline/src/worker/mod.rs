@@ -15,7 +15,6 @@ mod lanes;
 mod manager;
 mod observer;
 pub(crate) mod properties;
-pub(crate) mod questions;
 mod readers;
 mod reconcile;
 mod replays;

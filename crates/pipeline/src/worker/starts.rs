@@ -6,9 +6,9 @@
 //! begins at its beginning. A position that the log does not reach to any more, or that belongs to a
 //! topic of another id, is a gap: it is noted and passed over, or stops the consumer, as `on_gap` says.
 
-use super::questions::{Questions, Stored};
 use super::router::Goals;
 use crate::control::{self, Start};
+use crate::control::{Questions, Stored};
 use api::{Error, ResolvedStart, Seat};
 use data::TopicPartition;
 use kafka::{Admin, ClientHandle, ErrorKind as K, Watermarks};

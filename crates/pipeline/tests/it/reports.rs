@@ -1,7 +1,7 @@
 //! What workers read and write.
 
 use pipeline::control::{
-    BlockedRecord, Control, ControlOptions, Observed, Settings, Start, State, Target,
+    BlockedRecord, Control, ControlOptions, Observed, Questions, Settings, Start, State, Target,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,11 +115,12 @@ fn starts_are_stored_once_and_under_the_definition_that_they_belong_to() {
     let database = installed();
     one_consumer(&database);
     let mut control = control(&database);
+    let questions = Questions::new(&database.url()).unwrap();
     let version = control.definitions().unwrap().consumers[0].settings.config_version;
-    assert!(!control.store_starts(1, version + 1, None, &[(0, 5)]).unwrap());
-    assert!(control.store_starts(1, version, None, &[(0, 5), (1, 9)]).unwrap());
+    assert!(!questions.store_starts((1, version + 1), None, &[(0, 5)]).unwrap());
+    assert!(questions.store_starts((1, version), None, &[(0, 5), (1, 9)]).unwrap());
     // A worker that has not heard of the start resolves it again, and knows a younger partition.
-    assert!(control.store_starts(1, version, None, &[(0, 77), (2, 50)]).unwrap());
+    assert!(questions.store_starts((1, version), None, &[(0, 77), (2, 50)]).unwrap());
     let rows = database.query("SELECT next_offset FROM pipeline_kafka.offsets ORDER BY partition");
     assert_eq!(rows, [[Some("5".to_owned())], [Some("9".to_owned())]]);
     assert!(control.definitions().unwrap().consumers[0].settings.started);

@@ -3,7 +3,7 @@
 use crate::consumers::with_orders;
 use crate::psql::{psql, results};
 use crate::reports::control;
-use pipeline::control::{Control, ControlOptions, State};
+use pipeline::control::{Control, ControlOptions, Questions, State};
 use std::sync::Arc;
 use testkit::postgres::{Database, url};
 use testkit::unique;
@@ -180,7 +180,12 @@ fn a_worker_has_to_be_able_to_write_as_the_owner() {
     assert!(consumer.settings.owner_reachable);
     let version = consumer.settings.config_version;
     assert!(control.set_state(consumer.id, version, State::Running, None, None).unwrap());
-    assert!(control.store_starts(consumer.id, version, None, &[(0, 9), (1, 9)]).unwrap());
+    assert!(
+        Questions::new(&worker.url())
+            .unwrap()
+            .store_starts((consumer.id, version), None, &[(0, 9), (1, 9)])
+            .unwrap()
+    );
     let script = "SELECT state, live_workers FROM pipeline_kafka.status; \
                   SELECT next_offset FROM pipeline_kafka.offsets ORDER BY partition";
     assert_eq!(results(&database, script), "running|1\n3\n9");

@@ -3,7 +3,7 @@
 use crate::consumers::with_orders;
 use crate::psql::{psql, refused, results};
 use crate::reports::control;
-use pipeline::control::{Observed, State};
+use pipeline::control::{Observed, Questions, State};
 
 fn seen(partition: i32, high: i64) -> Observed {
     Observed {
@@ -30,7 +30,10 @@ fn the_status_says_what_is_and_what_to_do() {
     control.register("here", "1", "g", 4).unwrap();
     assert_eq!(results(&database, status), "starting|||1|");
     let version = control.definitions().unwrap().consumers[0].settings.config_version;
-    control.store_starts(1, version, None, &[(0, 2), (1, 2)]).unwrap();
+    Questions::new(&database.url())
+        .unwrap()
+        .store_starts((1, version), None, &[(0, 2), (1, 2)])
+        .unwrap();
     control.observe(&[seen(0, 12), seen(1, 4)]).unwrap();
     control.set_state(1, version, State::CatchingUp, None, None).unwrap();
     assert_eq!(results(&database, status), "catching_up||12|1|");

@@ -3,7 +3,7 @@
 //! Place in the data path: beside it, at the opening of partitions only. One connection for all lanes
 //! of a worker, opened when needed and closed when nobody has asked for a while.
 
-use crate::control::{Error, ErrorKind};
+use super::error::{Error, ErrorKind};
 use sql::postgres::wire::{ConnectConfig, Connection, Wait};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ pub(crate) struct Stored {
 }
 
 /// The connection, shared by all lanes.
-pub(crate) struct Questions {
+pub struct Questions {
     config: ConnectConfig,
     open: Mutex<Option<(Connection, Instant)>>,
 }
@@ -43,7 +43,7 @@ impl Questions {
     /// Does not connect yet.
     /// # Errors
     /// A URL that cannot be used.
-    pub(crate) fn new(database_url: &str) -> Result<Questions, Error> {
+    pub fn new(database_url: &str) -> Result<Questions, Error> {
         let mut config = ConnectConfig::parse(database_url)?;
         if config.application_name.is_none() {
             config.application_name = Some("copycat pg".to_owned());
@@ -110,9 +110,10 @@ impl Questions {
         self.ask(STARTED, &params, |rows| rows.text(0, 0).map(|started| started == "t"))
     }
 
-    /// Stores where a consumer begins, unless another worker did, for all partitions that the topic has. False: its definition is
-    /// another one by now.
-    pub(crate) fn store_starts(
+    /// Stores where a consumer begins, for all partitions that the topic has now, and marks it as
+    /// started. Positions that are stored already stay as they are. False: its definition is another
+    /// one by now.
+    pub fn store_starts(
         &self,
         (consumer, config_version): (i32, i64),
         topic_id: Option<&str>,
