@@ -1,6 +1,7 @@
 //! Converters: bytes of a record's key or value to rows and back, a batch at a time.
 
-use data::{Batch, Rows, Span};
+use crate::error::Result;
+use data::{Batch, RawBatch, Rows, Span};
 use std::sync::Arc;
 
 /// Which part of a record a converter instance or a transform serves. Connect's `converter.type`.
@@ -17,9 +18,26 @@ pub enum Side {
 pub struct Encoded {
     pub bytes: Vec<u8>,
     pub spans: Vec<Span>,
+    /// Headers that go with records, in row order: where a converter puts the id of a schema.
+    pub headers: Vec<IdHeader>,
+}
+
+/// A header that a converter adds to a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdHeader {
+    pub row: u32,
+    pub name: &'static str,
+    pub value: Arc<[u8]>,
 }
 
 impl Encoded {
+    /// Empties it, to be filled again.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.spans.clear();
+        self.headers.clear();
+    }
+
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let span = *self.spans.get(row)?;
         if span.is_null() {
@@ -35,6 +53,25 @@ impl Encoded {
     }
 }
 
+/// The topics that the rows of an encode go to.
+#[derive(Clone, Copy, Debug)]
+pub enum Topics<'a> {
+    /// All rows to one.
+    One(&'a str),
+    /// One entry a row.
+    Each(&'a [&'a str]),
+}
+
+impl<'a> Topics<'a> {
+    /// Empty for a row that there is not.
+    pub fn of(self, row: usize) -> &'a str {
+        match self {
+            Topics::One(topic) => topic,
+            Topics::Each(topics) => topics.get(row).copied().unwrap_or_default(),
+        }
+    }
+}
+
 /// A row that has no encoded form, and why. Its span is `Span::NULL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError {
@@ -46,6 +83,18 @@ pub struct EncodeError {
 pub trait Converter: Send {
     /// The Connect class name, for error reports.
     fn class(&self) -> &'static str;
+
+    /// Gets from outside what decoding these records will need, such as the schemas that they name.
+    /// Called before each `decode`, for the same records; may block for as long as its limits say,
+    /// so that no record is decoded while something is fetched. What a record names and what is not
+    /// there is no error here: `decode` rejects the record.
+    ///
+    /// # Errors
+    /// `Retriable`: the place is down or busy, nothing was decided about any record; `Config`: it
+    /// refuses us.
+    fn prepare(&mut self, _side: Side, _raw: &RawBatch) -> Result<()> {
+        Ok(())
+    }
 
     /// Fills `batch.keys` or `batch.values` with exactly one row a record, in order; or
     /// `batch.headers`, where it rejects a record whose header it cannot read. A record that
@@ -66,6 +115,16 @@ pub trait Converter: Send {
         None
     }
 
-    /// Appends one span a row of `rows` to `out`.
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError>;
+    /// Appends one span a row of `rows` to `out`; `topics` are those of the rows. May block while it
+    /// registers a schema that it has not seen before.
+    ///
+    /// # Errors
+    /// `Retriable` and `Config` as in [`prepare`](Converter::prepare): nothing is in `out` that counts,
+    /// and the same rows may be given again.
+    fn encode(
+        &mut self,
+        topics: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>>;
 }

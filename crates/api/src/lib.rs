@@ -16,7 +16,7 @@ pub use connector::{
     Connector, ConnectorPlugin, ConverterPlugin, SinkConnector, StoredPositions, TaskContext,
     Tolerance,
 };
-pub use converter::{Converter, EncodeError, Encoded, Side};
+pub use converter::{Converter, EncodeError, Encoded, IdHeader, Side, Topics};
 pub use error::{Error, ErrorKind, Result};
 pub use sink::{Cancel, DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
 pub use source::{

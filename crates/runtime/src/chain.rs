@@ -6,7 +6,7 @@
 //! Invariant: a row that was dropped or rejected by a step is not shown to the steps behind it.
 
 use crate::errors::explain_all;
-use api::{Converter, Predicate, Side, Transform};
+use api::{Converter, Predicate, Result, Side, Transform};
 use data::{Batch, Mask, RawBatch};
 use std::sync::Arc;
 
@@ -96,13 +96,33 @@ impl Chain {
         explain_all(batch, self.content_shown);
     }
 
+    /// Gets from outside what decoding these records needs: before [`decode`](Chain::decode).
+    ///
+    /// # Errors
+    /// As [`Converter::prepare`]: nothing is known to be wrong with a record.
+    pub fn prepare(&mut self, raw: &RawBatch) -> Result<()> {
+        if raw.is_empty() {
+            return Ok(());
+        }
+        self.key.prepare(Side::Key, raw)?;
+        self.value.prepare(Side::Value, raw)?;
+        if self.decodes_headers(raw) {
+            self.header.prepare(Side::Header, raw)?;
+        }
+        Ok(())
+    }
+
+    fn decodes_headers(&self, raw: &RawBatch) -> bool {
+        self.headers_used || (raw.has_headers() && self.header.refuses())
+    }
+
     /// Runs the converters alone.
     pub fn decode(&mut self, raw: RawBatch) -> Batch {
         let mut batch = Batch::new(Arc::new(raw));
         if !batch.is_empty() {
             self.key.decode(Side::Key, &mut batch);
             self.value.decode(Side::Value, &mut batch);
-            if self.headers_used || (batch.raw.has_headers() && self.header.refuses()) {
+            if self.decodes_headers(&batch.raw) {
                 self.header.decode(Side::Header, &mut batch);
             }
         }
@@ -127,7 +147,7 @@ fn selection(predicate: &mut dyn Predicate, negate: bool, batch: &Batch) -> Mask
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::{EncodeError, Encoded};
+    use api::{EncodeError, Encoded, Topics};
     use data::{RawBatchBuilder, Reject, Rows, Stage, TimestampType, TopicPartition};
 
     /// Reads nothing; refuses headers if it may.
@@ -154,8 +174,8 @@ mod tests {
             }
         }
 
-        fn encode(&mut self, _: &Rows, _: &mut Encoded) -> Vec<EncodeError> {
-            Vec::new()
+        fn encode(&mut self, _: Topics<'_>, _: &Rows, _: &mut Encoded) -> Result<Vec<EncodeError>> {
+            Ok(Vec::new())
         }
     }
 

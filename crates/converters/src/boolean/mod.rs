@@ -2,7 +2,7 @@
 
 use crate::batch::{Rejection, decode_batch_with_nulls};
 use crate::kind::converter_def;
-use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
+use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};
 use data::java_text::cell_class;
 use data::{Batch, Cell, Rows, Schema, Span, Type};
 use std::sync::Arc;
@@ -47,7 +47,12 @@ impl Converter for BooleanConverter {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
         let mut errors = Vec::new();
         for run in rows.runs() {
             let schema = run.schema.as_deref();
@@ -75,6 +80,6 @@ impl Converter for BooleanConverter {
                 errors.push(EncodeError { row: row as u32, message });
             }
         }
-        errors
+        Ok(errors)
     }
 }

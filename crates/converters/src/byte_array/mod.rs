@@ -4,7 +4,7 @@
 
 use crate::batch::decode_batch_with_nulls;
 use crate::kind::converter_def;
-use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
+use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};
 use data::java_text::cell_class;
 use data::{Batch, Cell, Rows, Schema, SchemaBuilder, Span, Type};
 use std::sync::{Arc, LazyLock};
@@ -44,7 +44,12 @@ impl Converter for ByteArrayConverter {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
         let mut errors = Vec::new();
         for run in rows.runs() {
             let kind = run.schema.as_deref().map(Schema::kind);
@@ -72,6 +77,6 @@ impl Converter for ByteArrayConverter {
                 errors.push(EncodeError { row: row as u32, message: fault });
             }
         }
-        errors
+        Ok(errors)
     }
 }

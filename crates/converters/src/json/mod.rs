@@ -24,7 +24,7 @@ mod token;
 mod write;
 
 use crate::batch::{decode_batch, whole};
-use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side};
+use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};
 use config::Props;
 use data::{Batch, Cell, Rows, Schema, Span, ValueParts};
 use envelope::{Recent, Schemas, split};
@@ -226,7 +226,12 @@ impl Converter for JsonConverter {
         self.recent.shared().cloned()
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
         let mut errors = Vec::new();
         for run in rows.runs() {
             let schema = run.schema.as_ref();
@@ -256,7 +261,7 @@ impl Converter for JsonConverter {
                 }
             }
         }
-        errors
+        Ok(errors)
     }
 }
 

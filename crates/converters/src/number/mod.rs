@@ -5,7 +5,7 @@
 
 use crate::batch::{Rejection, decode_batch_with_nulls};
 use crate::kind::converter_def;
-use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
+use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};
 use data::java_text::{cell_class, class_name};
 use data::{Batch, Cell, Rows, Schema, Span, Type, Width};
 use std::sync::Arc;
@@ -128,7 +128,12 @@ impl Converter for NumberConverter {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
         let mut errors = Vec::new();
         for run in rows.runs() {
             let schema = run.schema.as_deref();
@@ -147,6 +152,6 @@ impl Converter for NumberConverter {
                 }
             }
         }
-        errors
+        Ok(errors)
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::batch::decode_batch_with_nulls;
 use crate::string::decode_utf8;
-use api::{Converter, ConverterPlugin, EncodeError, Encoded, Side};
+use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};
 use config::ConfigDef;
 use data::{Batch, Cell, Rows, Schema, Span, Type, values};
 use std::sync::Arc;
@@ -70,7 +70,12 @@ impl Converter for SimpleHeaderConverter {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
         for run in rows.runs() {
             let schema = run.schema.as_ref();
             for row in run.range() {
@@ -89,6 +94,6 @@ impl Converter for SimpleHeaderConverter {
                 out.end_row(start);
             }
         }
-        Vec::new()
+        Ok(Vec::new())
     }
 }

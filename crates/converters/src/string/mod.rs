@@ -9,7 +9,7 @@ mod tables;
 
 use crate::batch::decode_batch_with_nulls;
 use crate::kind::converter_def;
-use api::{Converter, ConverterPlugin, EncodeError, Encoded, Error, Result, Side};
+use api::{Converter, ConverterPlugin, EncodeError, Encoded, Error, Result, Side, Topics};
 use config::{ConfigDef, ConfigKey, Importance, Props, Width, java_trim};
 use data::java_text::write_cell;
 use data::{Batch, Cell, Rows, Schema, SchemaBuilder, Span, Type};
@@ -86,7 +86,12 @@ impl Converter for StringConverter {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
         let mut errors = Vec::new();
         let mut text = Vec::new();
         for run in rows.runs() {
@@ -123,6 +128,6 @@ impl Converter for StringConverter {
                 }
             }
         }
-        errors
+        Ok(errors)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{JSON, converter};
 use allocation_counter::measure;
-use api::{Converter, Encoded, Side};
+use api::{Converter, Encoded, Side, Topics};
 use data::{Batch, RawBatchBuilder, TimestampType, TopicPartition};
 use std::sync::Arc;
 
@@ -44,10 +44,11 @@ fn check(settings: &[(&str, &str)], value: impl Fn(usize) -> String) {
     let (large, rows) = decode(&mut *converter, batch(1000, &value));
     assert_eq!(small, large, "{}", value(1));
     let mut out = Encoded::default();
-    converter.encode(&rows.values, &mut out);
-    out.bytes.clear();
-    out.spans.clear();
-    let counted = measure(|| assert!(converter.encode(&rows.values, &mut out).is_empty()));
+    converter.encode(Topics::One("t"), &rows.values, &mut out).unwrap();
+    out.clear();
+    let counted = measure(|| {
+        assert!(converter.encode(Topics::One("t"), &rows.values, &mut out).unwrap().is_empty())
+    });
     assert_eq!((counted.count_total, out.spans.len()), (0, 1000), "{}", value(1));
 }
 

@@ -1,7 +1,7 @@
 //! Writing: several rows at a time, and rows that cannot be written among those that can.
 
 use crate::{JSON, batch, converter};
-use api::{Encoded, Side};
+use api::{Encoded, Side, Topics};
 use data::{Cell, Rows, Schema, SchemaBuilder, Type, Width};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn row_that_cannot_be_written_leaves_its_neighbours_whole() {
     rows.push(None, text);
     rows.push(Some(&small), Cell::Int(2, Width::W8));
     let mut out = Encoded::default();
-    let errors = converter(JSON, &[]).encode(&rows, &mut out);
+    let errors = converter(JSON, &[]).encode(Topics::One("t"), &rows, &mut out).unwrap();
     let envelope =
         |n| format!("{{\"schema\":{{\"type\":\"int8\",\"optional\":false}},\"payload\":{n}}}");
     let (one, two) = (envelope(1), envelope(2));
@@ -49,7 +49,7 @@ fn schema_whose_default_does_not_fit_fails_every_row() {
     rows.push(Some(&schema), Cell::Int(1, Width::W32));
     rows.push(Some(&schema), Cell::Int(2, Width::W32));
     let mut out = Encoded::default();
-    let errors = converter(JSON, &[]).encode(&rows, &mut out);
+    let errors = converter(JSON, &[]).encode(Topics::One("t"), &rows, &mut out).unwrap();
     assert_eq!((errors.len(), texts(&out)), (2, vec![None, None]));
 }
 
@@ -61,7 +61,7 @@ fn schemaless_rows_are_written_as_they_were_read() {
     let mut batch = batch(&[Some(text.as_bytes()), None]);
     converter.decode(Side::Value, &mut batch);
     let mut out = Encoded::default();
-    assert!(converter.encode(&batch.values, &mut out).is_empty());
+    assert!(converter.encode(Topics::One("t"), &batch.values, &mut out).unwrap().is_empty());
     assert_eq!(texts(&out), [Some(text), None]);
 }
 
@@ -77,7 +77,7 @@ fn strings_and_bytes_pass_through_uncopied_under_one_schema() {
         let arena = batch.raw.arena().as_ptr_range();
         assert!(arena.contains(&batch.values.bytes(span).as_ptr()));
         let mut out = Encoded::default();
-        assert!(converter.encode(&batch.values, &mut out).is_empty());
+        assert!(converter.encode(Topics::One("t"), &batch.values, &mut out).unwrap().is_empty());
         assert_eq!(texts(&out), [Some("é"), None, Some(""), Some("abc")]);
     }
 }
@@ -97,6 +97,6 @@ fn broken_text_is_replaced_and_bytes_have_no_text() {
     rows.push(Some(&items), list);
     rows.push(Some(&bytes), item);
     let mut out = Encoded::default();
-    assert_eq!(text.encode(&rows, &mut out).len(), 2);
+    assert_eq!(text.encode(Topics::One("t"), &rows, &mut out).unwrap().len(), 2);
     assert_eq!(texts(&out), [None, None]);
 }

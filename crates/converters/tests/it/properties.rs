@@ -2,7 +2,7 @@
 //! was written is read back.
 
 use crate::{JSON, batch, converter, json};
-use api::{Encoded, Side};
+use api::{Encoded, Side, Topics};
 use data::{Rows, Schema, SchemaBuilder, Type, Value as Owned};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -230,7 +230,7 @@ proptest! {
         rows.push(Some(&schema), cell);
         let mut out = Encoded::default();
         let mut converter = converter(JSON, &settings);
-        let errors = converter.encode(&rows, &mut out);
+        let errors = converter.encode(Topics::One("t"), &rows, &mut out).unwrap();
         prop_assert!(errors.is_empty(), "{:?}", errors);
         let mut batch = batch(&[out.get(0), out.get(0)]);
         converter.decode(Side::Value, &mut batch);

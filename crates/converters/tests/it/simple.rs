@@ -1,7 +1,7 @@
 //! Converters of one value: numbers, booleans, and text that says data.
 
 use crate::{batch, converter, json};
-use api::{Encoded, Side};
+use api::{Encoded, Side, Topics};
 use data::{
     Cell, RawBatchBuilder, Rows, Schema, Stage, TimestampType, TopicPartition, Type, Value,
 };
@@ -13,7 +13,7 @@ fn encoded(name: &str, schema: Option<&Arc<Schema>>, value: Value) -> Result<Vec
     let cell = rows.put_value(schema.map(AsRef::as_ref), &value);
     rows.push(schema, cell);
     let mut out = Encoded::default();
-    match converter(name, &[]).encode(&rows, &mut out).pop() {
+    match converter(name, &[]).encode(Topics::One("t"), &rows, &mut out).unwrap().pop() {
         Some(error) => Err(error.message),
         None => Ok(out.get(0).expect("a value").to_vec()),
     }
@@ -40,7 +40,7 @@ fn numbers_are_read_and_written_big_endian() {
         let word = name.to_lowercase();
         assert_eq!(batch.rejects[0].message, format!("Failed to deserialize {word}: "));
         let mut out = Encoded::default();
-        assert!(converter(name, &[]).encode(rows, &mut out).is_empty());
+        assert!(converter(name, &[]).encode(Topics::One("t"), rows, &mut out).unwrap().is_empty());
         assert_eq!((out.get(0), out.get(1)), (Some(bytes), None), "{name}");
         assert_eq!(encoded(name, None, value).unwrap(), bytes, "{name}, schemaless");
     }

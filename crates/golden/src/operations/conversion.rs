@@ -4,7 +4,7 @@ use super::{at, props, settled};
 use crate::fault::{At, CONFIG, DATA, Fault};
 use crate::notation::{Pair, read_pair, write_pair};
 use crate::text;
-use api::{Converter, Encoded, ErrorKind, Side};
+use api::{Converter, Encoded, ErrorKind, Side, Topics};
 use data::{Batch, RawBatchBuilder, Rows, TimestampType, TopicPartition};
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -15,6 +15,10 @@ fn side(input: &Json) -> Side {
         Some("header") => Side::Header,
         _ => Side::Value,
     }
+}
+
+fn topic(input: &Json) -> &str {
+    input["topic"].as_str().unwrap_or("t")
 }
 
 fn make(input: &Json) -> Result<Box<dyn Converter>, (Fault, At)> {
@@ -35,13 +39,14 @@ pub(super) fn to_connect(input: &Json) -> Json {
 fn decode(converter: &mut dyn Converter, input: &Json) -> Result<Json, (Fault, At)> {
     let bytes = text::read_bytes(input).map_err(at(At::Input))?;
     let (side, bytes) = (side(input), bytes.as_deref());
-    let topic = input["topic"].as_str().unwrap_or("t");
-    let mut builder = RawBatchBuilder::new(TopicPartition::new(topic, 0));
+    let mut builder = RawBatchBuilder::new(TopicPartition::new(topic(input), 0));
     if side == Side::Header {
         builder.header(input["header"].as_str().unwrap_or("h"), bytes);
     }
     builder.push(0, 0, TimestampType::CreateTime, bytes, bytes);
     let mut batch = Batch::new(Arc::new(builder.finish(1)));
+    let prepared = converter.prepare(side, &batch.raw);
+    prepared.map_err(|error| (Fault::data(error.message), At::Apply))?;
     converter.decode(side, &mut batch);
     if let Some(reject) = batch.rejects.first() {
         let fault = Fault::new(reject.exception.to_string(), reject.message.clone());
@@ -71,17 +76,18 @@ fn decode(converter: &mut dyn Converter, input: &Json) -> Result<Json, (Fault, A
 pub(super) fn from_connect(input: &Json) -> Json {
     let answer = make(input).and_then(|mut converter| {
         let pair = read_pair(input).map_err(at(At::Input))?;
-        encode(&mut *converter, &pair).map_err(at(At::Apply))
+        encode(&mut *converter, topic(input), &pair).map_err(at(At::Apply))
     });
     settled(answer)
 }
 
-fn encode(converter: &mut dyn Converter, pair: &Pair) -> Result<Json, Fault> {
+fn encode(converter: &mut dyn Converter, topic: &str, pair: &Pair) -> Result<Json, Fault> {
     let mut rows = Rows::default();
     let cell = rows.put_value(pair.schema.as_deref(), &pair.value);
     rows.push(pair.schema.as_ref(), cell);
     let mut out = Encoded::default();
-    let errors = converter.encode(&rows, &mut out);
+    let errors = converter.encode(Topics::One(topic), &rows, &mut out);
+    let errors = errors.map_err(|error| Fault::data(error.message))?;
     match errors.first() {
         Some(error) => Err(Fault::data(error.message.clone())),
         None => Ok(text::write_bytes(out.get(0))),

@@ -1,7 +1,7 @@
 //! The converter of COPY's formats: fields go to the columns of the relation by their places.
 
 use super::{Column, Csv, Fault, Read, Text, bytea, decode, no_encoding, structure};
-use api::{Converter, EncodeError, Encoded, Side};
+use api::{Converter, EncodeError, Encoded, Result, Side, Topics};
 use data::{Batch, Cell, Rows, Schema, Span};
 use std::sync::Arc;
 
@@ -87,7 +87,12 @@ impl Converter for CopyConverter {
         decode(side, class, batch, columns, |_, bytes, place, rows| self.read(bytes, place, rows));
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
-        no_encoding(rows, out, self.class())
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
+        Ok(no_encoding(rows, out, self.class()))
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{Fault, Read, decode, no_encoding};
 use crate::control::Route;
-use api::{Converter, EncodeError, Encoded, Side};
+use api::{Converter, EncodeError, Encoded, Result, Side, Topics};
 use data::{Batch, RawBatch, Rows};
 use std::sync::Arc;
 
@@ -68,8 +68,13 @@ impl Converter for Routed {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
-        no_encoding(rows, out, self.class())
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
+        Ok(no_encoding(rows, out, self.class()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bytes that are one value: a message for the only column of a relation, a key that is text.
 
 use super::{Column, Fault, Read, decode, no_encoding, scalar, structure};
-use api::{Converter, EncodeError, Encoded, Side};
+use api::{Converter, EncodeError, Encoded, Result, Side, Topics};
 use data::{Batch, Cell, Rows, Schema, Span, Type};
 use std::sync::Arc;
 
@@ -45,8 +45,13 @@ impl Converter for OneColumn {
         decode(side, "bytea", batch, 1, |_, bytes, place, rows| self.read(bytes, place, rows));
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
-        no_encoding(rows, out, "bytea")
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
+        Ok(no_encoding(rows, out, "bytea"))
     }
 }
 
@@ -76,7 +81,12 @@ impl Converter for WholeText {
         });
     }
 
-    fn encode(&mut self, rows: &Rows, out: &mut Encoded) -> Vec<EncodeError> {
-        no_encoding(rows, out, "text")
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
+        Ok(no_encoding(rows, out, "text"))
     }
 }

@@ -209,6 +209,7 @@ impl Deliver {
         if wanted.is_empty() {
             return Ok(());
         }
+        wanted.iter().try_for_each(|raw| self.chain.prepare(raw))?;
         self.note_read(&wanted);
         let decoded = self.decode(wanted);
         self.shared.set_value_prefix(self.chain.value.value_prefix());

@@ -3,7 +3,7 @@
 //! Invariant: a record that cannot be encoded is rejected in the batch, with the converter that could
 //! not; every row that is alive afterwards has its bytes.
 
-use api::{Converter, EncodeError, Encoded};
+use api::{Converter, EncodeError, Encoded, Result, Topics};
 use data::{Batch, Reject, Roots, Stage};
 use kafka::ProducerRecord;
 
@@ -26,10 +26,9 @@ impl Side {
         Side { converter, encoded: Encoded::default() }
     }
 
-    fn encode(&mut self, rows: &data::Rows) -> Vec<EncodeError> {
-        self.encoded.bytes.clear();
-        self.encoded.spans.clear();
-        self.converter.encode(rows, &mut self.encoded)
+    fn encode(&mut self, topics: Topics<'_>, rows: &data::Rows) -> Result<Vec<EncodeError>> {
+        self.encoded.clear();
+        self.converter.encode(topics, rows, &mut self.encoded)
     }
 }
 
@@ -48,15 +47,27 @@ impl Encoder {
     }
 
     /// Encodes every row; those of dead rows mean nothing.
-    pub(crate) fn encode(&mut self, batch: &mut Batch) {
-        self.encode_headers(batch);
-        let faults = self.key.encode(&batch.keys);
-        reject(batch, Stage::KeyConverter, self.key.converter.class(), faults);
-        let faults = self.value.encode(&batch.values);
-        reject(batch, Stage::ValueConverter, self.value.converter.class(), faults);
+    ///
+    /// # Errors
+    /// As [`Converter::encode`]; rejects of the batch that were found by then stay.
+    pub(crate) fn encode(&mut self, batch: &mut Batch) -> Result<()> {
+        self.encode_headers(batch)?;
+        let (keys, values) = {
+            let each: Vec<&str>;
+            let topics = if batch.is_routed() {
+                each = (0..batch.len()).map(|row| &**batch.topic(row)).collect();
+                Topics::Each(&each)
+            } else {
+                Topics::One(batch.raw.topic())
+            };
+            (self.key.encode(topics, &batch.keys)?, self.value.encode(topics, &batch.values)?)
+        };
+        reject(batch, Stage::KeyConverter, self.key.converter.class(), keys);
+        reject(batch, Stage::ValueConverter, self.value.converter.class(), values);
+        Ok(())
     }
 
-    fn encode_headers(&mut self, batch: &mut Batch) {
+    fn encode_headers(&mut self, batch: &mut Batch) -> Result<()> {
         self.header_starts.clear();
         let mut roots = Roots::default();
         let mut rows = Vec::new();
@@ -69,14 +80,16 @@ impl Encoder {
         }
         self.header_starts.push(roots.len());
         if rows.is_empty() {
-            return;
+            return Ok(());
         }
         batch.headers.values.set_roots(roots);
-        let mut faults = self.header.encode(&batch.headers.values);
+        let topics = Topics::One(batch.raw.topic());
+        let mut faults = self.header.encode(topics, &batch.headers.values)?;
         for fault in &mut faults {
             fault.row = rows.get(fault.row as usize).map_or(u32::MAX, |row| *row as u32);
         }
         reject(batch, Stage::HeaderConverter, self.header.converter.class(), faults);
+        Ok(())
     }
 
     /// A row's record; `headers` is the caller's, to be used again.
@@ -90,6 +103,12 @@ impl Encoder {
         let first = self.header_starts.get(row).copied().unwrap_or(0);
         for (index, header) in batch.headers.of(row).iter().enumerate() {
             headers.push((&header.name, self.header.encoded.get(first + index)));
+        }
+        for side in [&self.key, &self.value] {
+            let of_row = side.encoded.headers.partition_point(|header| (header.row as usize) < row);
+            let ids = side.encoded.headers.iter().skip(of_row);
+            let ids = ids.take_while(|header| header.row as usize == row);
+            headers.extend(ids.map(|header| (header.name, Some(&*header.value))));
         }
         ProducerRecord {
             topic: batch.topic(row),

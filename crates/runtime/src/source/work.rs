@@ -267,7 +267,7 @@ impl Work {
         explain_all(&mut records, self.settings.error_log.coordinates);
         watch.end(Phase::Transform);
         if records.alive.count() > 0 {
-            self.encoder.encode(&mut records);
+            self.encoder.encode(&mut records)?;
         }
         watch.end(Phase::Encode);
         self.check_timestamps(&mut records);

@@ -3,7 +3,7 @@
 use super::json::Tree;
 use super::setup;
 use crate::exit::Failure;
-use api::{Converter, Encoded, Side};
+use api::{Converter, Encoded, Side, Topics};
 use data::{Batch, Rows, Schema, Value};
 use std::sync::Arc;
 
@@ -93,10 +93,11 @@ impl Writer {
         rows.push(schema, cell);
         let converter = if schema.is_some() { &mut self.envelope } else { &mut self.plain };
         let mut out = Encoded::default();
-        let errors = converter.encode(&rows, &mut out);
+        let errors = converter.encode(Topics::One(""), &rows, &mut out);
+        let good = errors.is_ok_and(|errors| errors.is_empty());
         let text = match out.get(0) {
-            Some(bytes) if errors.is_empty() => String::from_utf8_lossy(bytes).into_owned(),
-            _ if datum.value.is_null() && errors.is_empty() => return Tree::Null,
+            Some(bytes) if good => String::from_utf8_lossy(bytes).into_owned(),
+            _ if datum.value.is_null() && good => return Tree::Null,
             // No form of the JSON converter: classes that no schema has, values unlike their schema.
             _ => readable(&rows, schema.map(AsRef::as_ref), cell),
         };
