@@ -47,7 +47,7 @@ fn check(settings: &[(&str, &str)], value: impl Fn(usize) -> String) {
     converter.encode(Topics::One("t"), &rows.values, &mut out).unwrap();
     out.clear();
     let counted = measure(|| {
-        assert!(converter.encode(Topics::One("t"), &rows.values, &mut out).unwrap().is_empty())
+        assert!(converter.encode(Topics::One("t"), &rows.values, &mut out).unwrap().is_empty());
     });
     assert_eq!((counted.count_total, out.spans.len()), (0, 1000), "{}", value(1));
 }
