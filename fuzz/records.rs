@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use api::{Converter, Encoded, Side};
+use api::{Converter, Encoded, Side, Topics};
 use config::Props;
 use data::{Batch, RawBatchBuilder, TimestampType, TopicPartition};
 
@@ -70,7 +70,7 @@ pub fn assert_same_row(one: (&Batch, usize), other: (&Batch, usize)) {
 /// Writes the rows that are alive and reads them again, which must give the same.
 pub fn assert_survives(writer: &mut dyn Converter, reader: &mut dyn Converter, batch: &Batch) {
     let mut encoded = Encoded::default();
-    let errors = writer.encode(&batch.values, &mut encoded);
+    let errors = writer.encode(Topics::One("t"), &batch.values, &mut encoded).unwrap();
     let written = |row: &usize| {
         batch.alive.is_alive(*row) && !errors.iter().any(|error| error.row as usize == *row)
     };
