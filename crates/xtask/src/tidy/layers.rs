@@ -9,12 +9,13 @@ use serde_json::Value;
 use super::Finding;
 
 /// Each crate with the crates of ours that it may use outside its tests, lowest first.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("data", &[]),
     ("config-derive", &[]),
     ("config", &["data", "config-derive"]),
     ("api", &["data", "config"]),
-    ("converters", &["data", "config", "api"]),
+    ("registry", &["data", "config", "api"]),
+    ("converters", &["data", "config", "api", "registry"]),
     ("transforms", &["data", "config", "api"]),
     ("sql", &["data", "config", "api"]),
     ("connectors", &["data", "config", "api", "sql"]),
@@ -36,6 +37,7 @@ const SERVER: &[&str] = &[
     "data",
     "config",
     "api",
+    "registry",
     "converters",
     "transforms",
     "sql",
