@@ -44,6 +44,7 @@ pub mod connector;
 pub mod derived;
 pub mod environment;
 pub mod files;
+pub mod jaas;
 pub mod properties;
 pub mod providers;
 pub mod rest;

@@ -16,14 +16,11 @@ use config::{ConfigErrors, Props, looks_secret};
 
 mod adjust;
 mod draft;
-pub mod jaas;
 mod layers;
 mod native;
-mod pem;
 mod rules;
 mod sasl;
 mod special;
-pub mod stores;
 #[cfg(test)]
 mod tests;
 mod tls;

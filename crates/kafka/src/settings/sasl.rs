@@ -2,7 +2,7 @@
 
 use super::NoticeKind;
 use super::draft::Draft;
-use super::jaas::{self, Login};
+use config::jaas::{self, Login};
 
 /// How the connection is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 
 use super::NoticeKind;
 use super::draft::Draft;
+use super::rules;
 use super::sasl::Protocol;
-use super::stores::{self, Form};
-use super::{pem, rules};
 use config::files::{BYTES_MAX, read_bounded};
+use keystores::{Form, pem};
 use std::path::Path;
 
 /// Translates every `ssl.` key.
@@ -105,9 +105,9 @@ fn trust(draft: &mut Draft) {
     let read = match form {
         Form::Pem => pem::certificates(&String::from_utf8_lossy(&bytes)),
         Form::Jks => {
-            stores::read_jks(&bytes, password.as_deref()).map(|jks| encode(&jks.certificates))
+            keystores::read_jks(&bytes, password.as_deref()).map(|jks| encode(&jks.certificates))
         }
-        _ => stores::read_pkcs12(&bytes, password.as_deref())
+        _ => keystores::read_pkcs12(&bytes, password.as_deref())
             .map(|certificates| encode(&certificates))
             .map_err(|fault| format!("{fault}{}", pkcs12_hint(&path))),
     };
@@ -203,8 +203,9 @@ fn pkcs12_identity(draft: &mut Draft, path: &str, bytes: &[u8]) {
     }
     // OpenSSL reads more forms than are read here; where a password is seen to be wrong, that is said
     // with the setting's name, before a client is made.
-    if stores::read_pkcs12(bytes, Some(&password)).is_err_and(|e| e == stores::WRONG_PASSWORD) {
-        let text = format!("{path}: {}", stores::WRONG_PASSWORD);
+    if keystores::read_pkcs12(bytes, Some(&password)).is_err_and(|e| e == keystores::WRONG_PASSWORD)
+    {
+        let text = format!("{path}: {}", keystores::WRONG_PASSWORD);
         return draft.fail("ssl.keystore.password", text);
     }
     draft.set("ssl.keystore.location", path);

@@ -3,7 +3,7 @@
 use config::files::{BYTES_MAX, read_bounded};
 use config::rest::{ClientAuth, TlsConfig};
 use config::{Config as _, ConfigError, ConfigErrors, Password, Props};
-use kafka::settings::stores::{Identity, identity, identity_of_pem, trusted};
+use keystores::{Identity, identity, identity_of_pem, trusted};
 use rest::{ClientCertificate, Material};
 use std::path::Path;
 

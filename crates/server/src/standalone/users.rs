@@ -2,8 +2,8 @@
 
 use config::ConfigErrors;
 use config::files::{BYTES_MAX, read_text_bounded};
+use config::jaas::{Login, parse_section};
 use config::rest::RestConfig;
-use kafka::settings::jaas::{Login, parse_section};
 use rest::UserFiles;
 use std::path::Path;
 

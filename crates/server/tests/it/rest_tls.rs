@@ -2,7 +2,7 @@
 //! administrative part.
 
 use crate::harness::{PATIENCE, worker};
-use ::kafka::settings::stores::identity;
+use keystores::identity;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{Read as _, Write as _};

@@ -9,19 +9,20 @@ use serde_json::Value;
 use super::Finding;
 
 /// Each crate with the crates of ours that it may use outside its tests, lowest first.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     ("data", &[]),
     ("config-derive", &[]),
     ("config", &["data", "config-derive"]),
     ("api", &["data", "config"]),
-    ("registry", &["data", "config", "api"]),
+    ("keystores", &[]),
+    ("registry", &["data", "config", "api", "keystores"]),
     ("converters", &["data", "config", "api", "registry"]),
     ("transforms", &["data", "config", "api"]),
     ("sql", &["data", "config", "api"]),
     ("connectors", &["data", "config", "api", "sql"]),
     ("connector-files", &["config"]),
     ("cli", &["config", "connector-files"]),
-    ("kafka", &["data", "config"]),
+    ("kafka", &["data", "config", "keystores"]),
     ("runtime", &["data", "config", "api", "kafka"]),
     ("pipeline", &["data", "config", "api", "converters", "sql", "kafka", "runtime"]),
     ("herder", &["data", "config", "api", "kafka", "runtime"]),
@@ -37,6 +38,7 @@ const SERVER: &[&str] = &[
     "data",
     "config",
     "api",
+    "keystores",
     "registry",
     "converters",
     "transforms",

@@ -1,7 +1,8 @@
 //! TLS and logins: stores of every form, and what must not be printed.
 
 use super::*;
-use crate::settings::{ClientKind, ClientSettings, pem, stores};
+use crate::settings::{ClientKind, ClientSettings};
+use keystores::pem;
 
 const CONSUMER: ClientKind = ClientKind::Consumer;
 /// The password of the JKS trust store; the letter outside ASCII checks the digest's encoding.
@@ -149,9 +150,9 @@ fn damaged_stores_are_errors_and_never_panics() {
     type Read = fn(&[u8]) -> bool;
     // Each look into the encrypted store hashes 10,000 times, so it is damaged in fewer places.
     let cases: [(&str, usize, Read); 4] = [
-        ("trust.jks", 1, |bytes| stores::read_jks(bytes, None).is_ok()),
-        ("open.p12", 1, |bytes| stores::read_pkcs12(bytes, None).is_ok()),
-        ("trust.p12", 150, |bytes| stores::read_pkcs12(bytes, Some("trust-me-1")).is_ok()),
+        ("trust.jks", 1, |bytes| keystores::read_jks(bytes, None).is_ok()),
+        ("open.p12", 1, |bytes| keystores::read_pkcs12(bytes, None).is_ok()),
+        ("trust.p12", 150, |bytes| keystores::read_pkcs12(bytes, Some("trust-me-1")).is_ok()),
         ("trust.pem", 1, |bytes| pem::certificates(&String::from_utf8_lossy(bytes)).is_ok()),
     ];
     for (name, step, read) in cases {
@@ -175,7 +176,7 @@ fn damaged_stores_are_errors_and_never_panics() {
     for at in 0..whole.len() {
         let mut changed = whole.clone();
         *changed.get_mut(at).unwrap() ^= 0x01;
-        let error = stores::read_jks(&changed, Some(JKS_PASSWORD)).unwrap_err();
+        let error = keystores::read_jks(&changed, Some(JKS_PASSWORD)).unwrap_err();
         assert!(error.contains("tampered with"), "{error}");
     }
 }

@@ -1,9 +1,9 @@
 //! What a server shows of itself: a private key and its certificates, from store files or PEM text.
 //!
-//! For listeners of our own; Kafka's clients get their stores through [`super::super::translate`].
+//! For listeners and HTTP clients of our own; Kafka's clients get their stores otherwise.
 
-use super::{Form, jks, pkcs12};
-use crate::settings::pem;
+use crate::pem;
+use crate::{Form, jks, pkcs12};
 use std::fmt;
 
 /// A private key with its certificates, all as DER.
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn store(name: &str) -> Vec<u8> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/stores");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../kafka/tests/testdata/stores");
         std::fs::read(format!("{folder}/{name}")).unwrap()
     }
 

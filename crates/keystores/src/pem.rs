@@ -41,7 +41,7 @@ fn wrap(label: &str, body: &str) -> Result<String, String> {
 }
 
 /// A block of these bytes.
-pub(super) fn encode(label: &str, der: &[u8]) -> String {
+pub fn encode(label: &str, der: &[u8]) -> String {
     let body = STANDARD.encode(der);
     let mut text = format!("-----BEGIN {label}-----\n");
     for line in body.as_bytes().chunks(64) {
@@ -56,7 +56,7 @@ pub(super) fn encode(label: &str, der: &[u8]) -> String {
 ///
 /// # Errors
 /// A block is malformed.
-pub(super) fn blocks_of(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+pub(crate) fn blocks_of(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut found = Vec::new();
     for Block { label, text } in blocks(text)? {
         let body: String = text.lines().filter(|line| !line.starts_with("-----")).collect();
@@ -70,7 +70,7 @@ pub(super) fn blocks_of(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
 ///
 /// # Errors
 /// There is none, or a block is malformed.
-pub(super) fn certificates(text: &str) -> Result<String, String> {
+pub fn certificates(text: &str) -> Result<String, String> {
     let found: String = blocks(text)?
         .into_iter()
         .filter(|block| block.label.ends_with("CERTIFICATE"))
@@ -86,7 +86,7 @@ pub(super) fn certificates(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// There is none or more than one, or a block is malformed.
-pub(super) fn private_key(text: &str) -> Result<String, String> {
+pub fn private_key(text: &str) -> Result<String, String> {
     let mut keys = blocks(text)?.into_iter().filter(|block| block.label.ends_with("PRIVATE KEY"));
     match (keys.next(), keys.next()) {
         (Some(key), None) => Ok(key.text),

@@ -39,7 +39,7 @@ struct Found {
 /// # Errors
 /// The file is damaged, the password is another one or missing, or the file is protected with
 /// ciphers of old Java versions.
-pub(crate) fn read(bytes: &[u8], password: Option<&str>) -> Result<Vec<Vec<u8>>, String> {
+pub fn read(bytes: &[u8], password: Option<&str>) -> Result<Vec<Vec<u8>>, String> {
     let found = open(bytes, password)?;
     let has_keys = !found.keys.is_empty();
     Ok(if found.trusted.is_empty() && !has_keys { found.other } else { found.trusted })

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use config::Password;
+use crate::password::Password;
 
 /// A login module with its options.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ const FLAGS: [&str; 4] = ["required", "requisite", "sufficient", "optional"];
 ///
 /// # Errors
 /// What is missing or wrong, without any option's value.
-pub(super) fn parse(text: &str) -> Result<Login, String> {
+pub fn parse(text: &str) -> Result<Login, String> {
     let mut tokens = tokens(text)?.into_iter().peekable();
     let login = login(&mut tokens)?;
     if tokens.peek().is_some() {

@@ -13,9 +13,9 @@ use super::identity::Identity;
 
 /// What a JKS file has.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Jks {
+pub struct Jks {
     /// The trusted certificates as DER, in file order.
-    pub(crate) certificates: Vec<Vec<u8>>,
+    pub certificates: Vec<Vec<u8>>,
     /// The private keys, still encrypted, each with its certificates.
     private_keys: Vec<(Vec<u8>, Vec<Vec<u8>>)>,
 }
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
 ///
 /// # Errors
 /// The file is damaged, or the password is another one.
-pub(crate) fn read(bytes: &[u8], password: Option<&str>) -> Result<Jks, String> {
+pub fn read(bytes: &[u8], password: Option<&str>) -> Result<Jks, String> {
     let body_length = bytes.len().checked_sub(DIGEST_BYTES).ok_or("the file is cut off")?;
     let (body, digest) = bytes.split_at(body_length);
     if let Some(password) = password {

@@ -10,8 +10,7 @@ struct Tables {
 }
 
 /// What is said when the deciphered bytes make no sense.
-pub(in crate::settings) const WRONG_PASSWORD: &str =
-    "keystore password was incorrect, or the file is damaged";
+pub const WRONG_PASSWORD: &str = "keystore password was incorrect, or the file is damaged";
 
 /// Decrypts and takes the padding off.
 ///
