@@ -1,6 +1,8 @@
 //! Converters: bytes of a record's key or value to rows and back, a batch at a time.
 
+use crate::check::{Check, Checking};
 use crate::error::Result;
+use crate::sink::Cancel;
 use data::{Batch, RawBatch, Rows, Span};
 use std::sync::Arc;
 
@@ -83,6 +85,17 @@ pub struct EncodeError {
 pub trait Converter: Send {
     /// The Connect class name, for error reports.
     fn class(&self) -> &'static str;
+
+    /// Given before anything else is called: waits for what lies outside end with
+    /// `ErrorKind::Cancelled` soon after this turns true.
+    fn set_cancel(&mut self, _cancelled: Cancel) {}
+
+    /// Looks at what lies outside and is needed for records of these topics: is it there, does it let
+    /// us in, does it know them. Changes nothing outside and ends at the deadline; only where a user
+    /// asks (`copycat.validate.connect`). Keys of failures are without the converter's prefix.
+    fn check(&mut self, _side: Side, _asked: &Checking) -> Vec<Check> {
+        Vec::new()
+    }
 
     /// Gets from outside what decoding these records will need, such as the schemas that they name.
     /// Called before each `decode`, for the same records; may block for as long as its limits say,

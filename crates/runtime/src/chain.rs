@@ -6,7 +6,7 @@
 //! Invariant: a row that was dropped or rejected by a step is not shown to the steps behind it.
 
 use crate::errors::explain_all;
-use api::{Converter, Predicate, Result, Side, Transform};
+use api::{Cancel, Converter, Predicate, Result, Side, Transform};
 use data::{Batch, Mask, RawBatch};
 use std::sync::Arc;
 
@@ -78,7 +78,14 @@ impl Chain {
         self.headers_used = true;
     }
 
-    /// Decodes a fetched batch and runs the transforms over it.
+    /// Waits of the converters for what lies outside end soon after this turns true.
+    pub(crate) fn set_cancel(&mut self, cancelled: &Cancel) {
+        for converter in [&mut self.key, &mut self.value, &mut self.header] {
+            converter.set_cancel(cancelled.clone());
+        }
+    }
+
+    /// Decodes a fetched batch, which was prepared, and runs the transforms over it.
     pub fn run(&mut self, raw: RawBatch) -> Batch {
         let mut batch = self.decode(raw);
         self.transform(&mut batch);

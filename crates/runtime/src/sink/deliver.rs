@@ -14,7 +14,7 @@ use crate::errors::dead_letter_topic::DeadLetterTopic;
 use crate::errors::{Backoff, jitter};
 use crate::metrics::{Phase, Watch};
 use crate::status::Retrying;
-use api::{Error, ErrorKind, SinkTask};
+use api::{Cancel, Error, ErrorKind, SinkTask};
 use data::{Batch, RawBatch, TopicPartition};
 use kafka::ClientHandle;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +49,9 @@ struct Progress {
     /// How often partitions were opened.
     openings: u64,
     client: Option<ClientHandle>,
+    /// Batches that wait until what decoding them needs can be had. They were given to nobody; nothing
+    /// is taken from the mailbox before they were.
+    held: Vec<RawBatch>,
     /// The task has accepted what it has not settled.
     unsettled: bool,
     backoff: Backoff,
@@ -76,6 +79,7 @@ impl Deliver {
             reseating: BTreeMap::new(),
             openings: 0,
             client: None,
+            held: Vec::new(),
             unsettled: false,
             backoff: Backoff::new(BACKOFF_FIRST, backoff_max),
             retry_at: None,
@@ -89,19 +93,17 @@ impl Deliver {
         }
         let asked = shared.clone();
         task.set_cancel(Arc::new(move || asked.is_cancelled()));
+        let asked = shared.clone();
+        // What they wait for is asked for again when the command was served.
+        let called: Cancel = Arc::new(move || asked.is_cancelled() || asked.mailbox.is_called());
+        chain.set_cancel(&called);
         Deliver { task, chain, context, shared, starts, dead_letters, state }
     }
 
     /// Runs until stopped or failed. `Err` is what the task is FAILED with.
     pub(crate) fn run(mut self) -> Result<(), Error> {
         loop {
-            let next = match self.retry_wait() {
-                Some(wait) => match self.shared.mailbox.next_command(wait) {
-                    Some(command) => Next::Command(command),
-                    None => Next::Idle,
-                },
-                None => self.shared.mailbox.next(self.idle_wait()),
-            };
+            let next = self.next();
             let result = match next {
                 Next::Command(Command::Stop) => return self.stop(),
                 Next::Command(command) => {
@@ -114,6 +116,21 @@ impl Deliver {
                 Next::Idle => self.catch_up(),
             };
             self.judge(result)?;
+        }
+    }
+
+    fn next(&mut self) -> Next<Command> {
+        let wait = match self.retry_wait() {
+            Some(wait) => wait,
+            None if self.state.held.is_empty() => {
+                return self.shared.mailbox.next(self.idle_wait());
+            }
+            None => Duration::ZERO,
+        };
+        match self.shared.mailbox.next_command(wait) {
+            Some(command) => Next::Command(command),
+            None if self.state.held.is_empty() || self.retry_wait().is_some() => Next::Idle,
+            None => Next::Batches(std::mem::take(&mut self.state.held)),
         }
     }
 
@@ -159,9 +176,10 @@ impl Deliver {
         }
     }
 
-    /// A rebalance waits for the answer, so seats are taken at once unless a retry is pending.
+    /// A rebalance waits for the answer, so seats are taken at once unless a retry of the task is
+    /// pending.
     fn open_if_calm(&mut self) {
-        if self.state.retry_at.is_none() {
+        if self.state.retry_at.is_none() || !self.state.held.is_empty() {
             let result = self.open();
             if let Err(error) = self.judge(result) {
                 // Kept for the next turn of the loop, which ends the task with it.
@@ -179,6 +197,7 @@ impl Deliver {
             }
         }
         self.task.close(partitions, lost, &mut self.context);
+        self.state.held.retain(|batch| !partitions.contains(batch.tp()));
         for tp in partitions {
             self.state.open.remove(tp);
             self.state.opening.remove(tp);
@@ -209,7 +228,9 @@ impl Deliver {
         if wanted.is_empty() {
             return Ok(());
         }
-        wanted.iter().try_for_each(|raw| self.chain.prepare(raw))?;
+        if let Err(error) = wanted.iter().try_for_each(|raw| self.chain.prepare(raw)) {
+            return Err(self.hold(wanted, error));
+        }
         self.note_read(&wanted);
         let decoded = self.decode(wanted);
         self.shared.set_value_prefix(self.chain.value.value_prefix());
@@ -231,6 +252,21 @@ impl Deliver {
         }
         self.settled();
         Ok(())
+    }
+
+    /// Keeps batches that nothing can be said of yet. What was accepted before does not wait for them.
+    fn hold(&mut self, batches: Vec<RawBatch>, error: Error) -> Error {
+        self.state.held = batches;
+        if error.kind != ErrorKind::Retriable {
+            return error;
+        }
+        if self.state.unsettled {
+            match self.flush() {
+                Ok(()) => self.state.unsettled = false,
+                Err(of_task) => return of_task,
+            }
+        }
+        self.open().err().unwrap_or(error)
     }
 
     fn note_read(&self, batches: &[RawBatch]) {
@@ -369,6 +405,7 @@ impl Deliver {
     /// Partitions are to be opened again; records of them that were fetched before are void.
     fn take_back(&mut self, partitions: &[TopicPartition]) {
         self.shared.mailbox.drop_partitions(partitions);
+        self.state.held.retain(|batch| !partitions.contains(batch.tp()));
         self.state.open.retain(|tp| !partitions.contains(tp));
         let next = self.state.openings + 1;
         self.state.reseating.extend(partitions.iter().map(|tp| (tp.clone(), next)));
@@ -376,6 +413,9 @@ impl Deliver {
     }
 
     fn settled(&mut self) {
+        if !self.state.held.is_empty() {
+            return;
+        }
         if self.state.retry_at.take().is_some() {
             self.state.backoff.succeeded();
             self.state.retry_since = None;

@@ -173,6 +173,11 @@ impl<C> Mailbox<C> {
         Next::Batches(taken)
     }
 
+    /// Whether a command waits.
+    pub(crate) fn is_called(&self) -> bool {
+        !self.lock().commands.is_empty()
+    }
+
     /// The next command alone; batches stay. For waits in which nothing can be delivered.
     pub(crate) fn next_command(&self, timeout: Duration) -> Option<C> {
         let deadline = Instant::now() + timeout;

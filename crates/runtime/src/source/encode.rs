@@ -3,7 +3,7 @@
 //! Invariant: a record that cannot be encoded is rejected in the batch, with the converter that could
 //! not; every row that is alive afterwards has its bytes.
 
-use api::{Converter, EncodeError, Encoded, Result, Topics};
+use api::{Cancel, Converter, EncodeError, Encoded, Result, Topics};
 use data::{Batch, Reject, Roots, Stage};
 use kafka::ProducerRecord;
 
@@ -46,12 +46,19 @@ impl Encoder {
         }
     }
 
+    /// Waits of the converters for what lies outside end soon after this turns true.
+    pub(crate) fn set_cancel(&mut self, cancelled: &Cancel) {
+        for side in [&mut self.key, &mut self.value, &mut self.header] {
+            side.converter.set_cancel(cancelled.clone());
+        }
+    }
+
     /// Encodes every row; those of dead rows mean nothing.
     ///
     /// # Errors
-    /// As [`Converter::encode`]; rejects of the batch that were found by then stay.
+    /// As [`Converter::encode`]: nothing of the batch is rejected, and it may be given again.
     pub(crate) fn encode(&mut self, batch: &mut Batch) -> Result<()> {
-        self.encode_headers(batch)?;
+        let headers = self.encode_headers(batch)?;
         let (keys, values) = {
             let each: Vec<&str>;
             let topics = if batch.is_routed() {
@@ -62,12 +69,13 @@ impl Encoder {
             };
             (self.key.encode(topics, &batch.keys)?, self.value.encode(topics, &batch.values)?)
         };
+        reject(batch, Stage::HeaderConverter, self.header.converter.class(), headers);
         reject(batch, Stage::KeyConverter, self.key.converter.class(), keys);
         reject(batch, Stage::ValueConverter, self.value.converter.class(), values);
         Ok(())
     }
 
-    fn encode_headers(&mut self, batch: &mut Batch) -> Result<()> {
+    fn encode_headers(&mut self, batch: &mut Batch) -> Result<Vec<EncodeError>> {
         self.header_starts.clear();
         let mut roots = Roots::default();
         let mut rows = Vec::new();
@@ -80,7 +88,7 @@ impl Encoder {
         }
         self.header_starts.push(roots.len());
         if rows.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         batch.headers.values.set_roots(roots);
         let topics = Topics::One(batch.raw.topic());
@@ -88,8 +96,7 @@ impl Encoder {
         for fault in &mut faults {
             fault.row = rows.get(fault.row as usize).map_or(u32::MAX, |row| *row as u32);
         }
-        reject(batch, Stage::HeaderConverter, self.header.converter.class(), faults);
-        Ok(())
+        Ok(faults)
     }
 
     /// A row's record; `headers` is the caller's, to be used again.

@@ -22,7 +22,8 @@ use crate::metrics::{Phase, Watch};
 use crate::sink::{StopSignal, kafka_error};
 use crate::status::{Retrying, State, StatusCell};
 use api::{
-    Error, ErrorKind, PollLimits, Polled, Result, SourceBatch, SourceMap, SourceTask, StoredOffsets,
+    Cancel, Error, ErrorKind, PollLimits, Polled, Result, SourceBatch, SourceMap, SourceTask,
+    StoredOffsets,
 };
 use data::{Batch, Reject, Stage};
 use std::sync::Arc;
@@ -76,6 +77,8 @@ pub(super) struct Progress {
     pub(super) repeats: Repeats,
     /// Where it goes on was told.
     told_resume: bool,
+    /// A batch waits until it can be encoded.
+    holding: bool,
 }
 
 /// What a task asks when it takes up position.
@@ -92,11 +95,14 @@ impl Work {
     pub(crate) fn new(
         task: Box<dyn SourceTask>,
         steps: Vec<Step>,
-        encoder: Encoder,
+        mut encoder: Encoder,
         settings: SourceTaskSettings,
         status: StatusCell,
         stop: StopSignal,
     ) -> Work {
+        let asked = stop.clone();
+        let stopped: Cancel = Arc::new(move || asked.mode().is_some());
+        encoder.set_cancel(&stopped);
         let state = Progress {
             acked: Acknowledged::default(),
             storable: Vec::new(),
@@ -113,6 +119,7 @@ impl Work {
             in_transaction: 0,
             repeats: Repeats::default(),
             told_resume: false,
+            holding: false,
         };
         let offsets = match &settings.delivered {
             Delivered::ExactlyOnce { offsets, .. } => Some(offsets.topic().to_owned()),
@@ -140,6 +147,7 @@ impl Work {
                     self.state.acked = Acknowledged::default();
                     self.status.metrics().active(0);
                     self.state.in_transaction = 0;
+                    self.state.holding = false;
                     self.state.storable.clear();
                 }
                 Err(error) if error.kind == ErrorKind::Cancelled => return Ok(()),
@@ -267,7 +275,7 @@ impl Work {
         explain_all(&mut records, self.settings.error_log.coordinates);
         watch.end(Phase::Transform);
         if records.alive.count() > 0 {
-            self.encoder.encode(&mut records)?;
+            self.encode(output, &mut records)?;
         }
         watch.end(Phase::Encode);
         self.check_timestamps(&mut records);
@@ -287,6 +295,28 @@ impl Work {
         let sent = self.send_rows(output, &records, &partition, submitted, sent_up_to..rows);
         watch.end(Phase::Write);
         sent
+    }
+
+    /// Encodes a batch. What a converter cannot reach is waited for, with the batch in hand: nothing of
+    /// it was sent, and nothing is polled meanwhile.
+    fn encode(&mut self, output: &mut Output, records: &mut Batch) -> Result<()> {
+        loop {
+            let error = match self.encoder.encode(records) {
+                Err(error) if error.kind == ErrorKind::Retriable => error,
+                other => {
+                    self.state.holding = false;
+                    return other;
+                }
+            };
+            self.state.holding = true;
+            let until = Instant::now() + self.failed(&error);
+            while let Some(left) = until.checked_duration_since(Instant::now()) {
+                self.serve(output, left.min(FULL_WAIT))?;
+                if self.stopped() {
+                    return Err(Error::cancelled());
+                }
+            }
+        }
     }
 
     fn send_rows(
@@ -419,7 +449,8 @@ impl Work {
     }
 
     pub(super) fn settled(&mut self) {
-        if self.state.retry_since.is_some() && self.state.store_again_at.is_none() {
+        let waits = self.state.holding || self.state.store_again_at.is_some();
+        if self.state.retry_since.is_some() && !waits {
             self.state.backoff.succeeded();
             self.state.retry_since = None;
             self.status.update(|status| status.retrying = None);

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is the report")]
 
 mod destination;
+mod outside;
 mod sink;

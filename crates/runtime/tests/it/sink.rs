@@ -15,22 +15,23 @@ use runtime::{
 use std::time::Duration;
 use testkit::eventually;
 
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 const PARTITIONS: usize = 3;
 
-struct Bench {
+/// A broker with a topic, and what its records are written to.
+pub(crate) struct Bench {
     broker: MockBroker,
-    store: Store,
-    produced: i64,
+    pub(crate) store: Store,
+    pub(crate) produced: i64,
 }
 
 impl Bench {
-    fn new() -> Bench {
+    pub(crate) fn new() -> Bench {
         let broker = MockBroker::start(1, &[("t", PARTITIONS)]).unwrap();
         Bench { broker, store: Store::default(), produced: 0 }
     }
 
-    fn client(&self, pairs: &[(&str, &str)]) -> ClientSettings {
+    pub(crate) fn client(&self, pairs: &[(&str, &str)]) -> ClientSettings {
         let bootstrap = self.broker.bootstrap();
         let all = [("bootstrap.servers", bootstrap.as_str())];
         let all = all.iter().chain(pairs);
@@ -38,7 +39,7 @@ impl Bench {
     }
 
     /// `rows` records to each partition.
-    fn produce(&mut self, rows: i64) {
+    pub(crate) fn produce(&mut self, rows: i64) {
         let producer = Producer::new(&self.client(&[])).unwrap();
         for i in 0..rows {
             for partition in 0..PARTITIONS as i32 {
@@ -56,7 +57,15 @@ impl Bench {
         self.produced += rows;
     }
 
-    fn start(&self, change: impl FnOnce(&mut SinkTaskSettings)) -> SinkTaskHandle {
+    pub(crate) fn start(&self, change: impl FnOnce(&mut SinkTaskSettings)) -> SinkTaskHandle {
+        self.start_with(chain(), change)
+    }
+
+    pub(crate) fn start_with(
+        &self,
+        chain: Chain,
+        change: impl FnOnce(&mut SinkTaskSettings),
+    ) -> SinkTaskHandle {
         let mut settings = SinkTaskSettings {
             connector: "c".to_owned(),
             task: 0,
@@ -90,14 +99,14 @@ impl Bench {
             let task: Box<dyn api::SinkTask> = Box::new(MemorySink { store, accepted: Vec::new() });
             Ok(task)
         });
-        spawn_sink_task(settings, make, chain(), StatusCell::default())
+        spawn_sink_task(settings, make, chain, StatusCell::default())
     }
 
-    fn applied(&self) -> usize {
+    pub(crate) fn applied(&self) -> usize {
         self.store.lock().unwrap().applied.len()
     }
 
-    fn wait_for_all(&self) {
+    pub(crate) fn wait_for_all(&self) {
         let all = self.produced as usize * PARTITIONS;
         eventually(DEADLINE, "every record applied", || (self.applied() >= all).then_some(()));
         let store = self.store.lock().unwrap();
@@ -125,7 +134,7 @@ impl Bench {
     }
 }
 
-fn chain() -> Chain {
+pub(crate) fn chain() -> Chain {
     let make = |class: &str, side, settings: Props| {
         (converters::find(class).unwrap().make)(&settings, side).unwrap()
     };
@@ -138,7 +147,7 @@ fn chain() -> Chain {
     )
 }
 
-fn stop(handle: &SinkTaskHandle) {
+pub(crate) fn stop(handle: &SinkTaskHandle) {
     handle.stop(StopMode::Stay);
     assert!(handle.wait(DEADLINE), "the task ends");
 }

@@ -6,7 +6,7 @@
 use super::json::Tree;
 use super::setup::Decoders;
 use crate::exit::Failure;
-use api::Side;
+use api::{Converter, ErrorKind, Side};
 use base64::Engine;
 use data::{Batch, Header, Origin, RawBatch, RawBatchBuilder, TimestampType, TopicPartition};
 use serde::Deserialize;
@@ -194,6 +194,21 @@ fn data(text: &str) -> Part {
     }
 }
 
+/// # Errors
+/// What decoding needs from outside, such as a schema, cannot be had.
+fn decode(converter: &mut dyn Converter, side: Side, batch: &mut Batch) -> Result<(), Failure> {
+    let prepared = converter.prepare(side, &batch.raw);
+    prepared.map_err(|error| {
+        let failure = match error.kind {
+            ErrorKind::Config => Failure::wrong_input(error.message),
+            _ => Failure::unavailable(error.message),
+        };
+        error.hint.into_iter().fold(failure, Failure::hint)
+    })?;
+    converter.decode(side, batch);
+    Ok(())
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope<'a> {
@@ -211,8 +226,8 @@ impl Sample {
     pub(super) fn decode(&self, decoders: &mut Decoders, origin: Origin) -> Result<Batch, Failure> {
         let mut batch = Batch::new(Arc::new(self.raw(self.key.bytes(), self.value.bytes(), &[])));
         batch.origin = origin;
-        decoders.of(Side::Key, &self.key)?.decode(Side::Key, &mut batch);
-        decoders.of(Side::Value, &self.value)?.decode(Side::Value, &mut batch);
+        decode(decoders.of(Side::Key, &self.key)?, Side::Key, &mut batch)?;
+        decode(decoders.of(Side::Value, &self.value)?, Side::Value, &mut batch)?;
         batch.headers.begin(1);
         for (name, part) in &self.headers {
             self.header(decoders, name, part, &mut batch)?;
@@ -230,7 +245,7 @@ impl Sample {
     ) -> Result<(), Failure> {
         let raw = self.raw(None, None, &[(name, part.bytes())]);
         let mut alone = Batch::new(Arc::new(raw));
-        decoders.of(Side::Header, part)?.decode(Side::Header, &mut alone);
+        decode(decoders.of(Side::Header, part)?, Side::Header, &mut alone)?;
         for reject in std::mem::take(&mut alone.rejects) {
             batch.reject(reject);
         }
