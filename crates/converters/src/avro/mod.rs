@@ -5,4 +5,6 @@
 //!
 //! Invariant: nothing here does I/O; schemas come in as text.
 
+pub(crate) mod attributes;
+pub(crate) mod options;
 pub(crate) mod schema;
