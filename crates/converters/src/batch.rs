@@ -32,8 +32,18 @@ pub(crate) fn decode_batch(
     cells_per_row: usize,
     mut read: impl FnMut(ValueParts<'_>, &mut Rows) -> Result<(), Rejection>,
 ) {
-    walk(side, batch, cells_per_row, |record, rows| match record {
-        Some(parts) => read(parts, rows),
+    decode_batch_by_row(side, batch, cells_per_row, |_, parts, rows| read(parts, rows));
+}
+
+/// The same where `read` looks at other parts of the record, which is the row of this number.
+pub(crate) fn decode_batch_by_row(
+    side: Side,
+    batch: &mut Batch,
+    cells_per_row: usize,
+    mut read: impl FnMut(usize, ValueParts<'_>, &mut Rows) -> Result<(), Rejection>,
+) {
+    walk(side, batch, cells_per_row, |row, record, rows| match record {
+        Some(parts) => read(row, parts, rows),
         None => {
             rows.push(None, Cell::Null);
             Ok(())
@@ -63,7 +73,7 @@ pub(crate) fn decode_batch_with_nulls(
     batch: &mut Batch,
     mut read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
 ) {
-    walk(side, batch, 0, |record, rows| match record {
+    walk(side, batch, 0, |_, record, rows| match record {
         Some(parts) => whole(parts, rows, |bytes, place, rows| read(Some((bytes, place)), rows)),
         None => read(None, rows),
     });
@@ -73,7 +83,7 @@ fn walk(
     side: Side,
     batch: &mut Batch,
     cells_per_row: usize,
-    mut read: impl FnMut(Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
+    mut read: impl FnMut(usize, Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
 ) {
     if side == Side::Header {
         return walk_headers(batch, read);
@@ -90,7 +100,7 @@ fn walk(
             Side::Value => raw.value_parts(row),
             Side::Key | Side::Header => part_at(&raw, record.key),
         };
-        if let Err(rejection) = read(parts, &mut rows) {
+        if let Err(rejection) = read(row, parts, &mut rows) {
             push_dead(&mut rows);
             batch.reject(reject(row, side, rejection));
         }
@@ -104,7 +114,7 @@ fn walk(
 /// One row a header in the headers' own row set, and from it the lists of the records.
 fn walk_headers(
     batch: &mut Batch,
-    mut read: impl FnMut(Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
+    mut read: impl FnMut(usize, Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
 ) {
     let raw = Arc::clone(&batch.raw);
     let mut headers = Headers::undecoded(Rows::over(Arc::clone(raw.arena())));
@@ -115,7 +125,7 @@ fn walk_headers(
             continue;
         }
         for (name, value) in raw.header_places(row) {
-            if let Err(rejection) = read(part_at(&raw, value), &mut headers.values) {
+            if let Err(rejection) = read(row, part_at(&raw, value), &mut headers.values) {
                 push_dead(&mut headers.values);
                 batch.reject(reject(row, Side::Header, rejection));
                 break;

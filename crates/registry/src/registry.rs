@@ -88,6 +88,14 @@ impl Registry {
         Err(self.unbuilt())
     }
 
+    /// The guid of a schema; none where the registry has no guids.
+    ///
+    /// # Errors
+    /// As [`fetch`](Registry::fetch).
+    pub fn guid(&self, _id: i32) -> Result<Option<[u8; 16]>> {
+        Err(self.unbuilt())
+    }
+
     fn unbuilt(&self) -> Error {
         Error::bug(format!("the client of {:?} is not built", self.settings.urls))
     }

@@ -1,0 +1,119 @@
+//! A schema that is given in place of a registry: every message is the bare value of it.
+
+use super::format::{Format, Written};
+use crate::batch::{decode_batch, whole};
+use api::{Converter, EncodeError, Encoded, Error, Result, Side, Topics};
+use config::Props;
+use data::{Batch, Rows, Schema, Span};
+use registry::{Registered, SchemaId};
+use std::sync::Arc;
+
+/// Schemas whose writers are kept at a time.
+const WRITERS_MAX: usize = 16;
+
+/// A converter of bare values of one schema; `props` has the format's own settings.
+///
+/// # Errors
+/// `Config`: the text is no schema of the format, or a setting is wrong.
+pub(crate) fn inline<F: Format>(text: &str, props: &Props) -> Result<Box<dyn Converter>> {
+    let schema = Registered {
+        id: SchemaId::Id(-1),
+        kind: F::KIND,
+        text: text.into(),
+        subject: None,
+        version: None,
+        references: Vec::new(),
+    };
+    let format = F::new(props)?;
+    let reader = format.reader(&schema);
+    let reader = reader.map_err(|why| {
+        Error::config(format!("the given schema is no {} schema: {why}", F::KIND))
+    })?;
+    Ok(Box::new(Inline { format, reader, schema, writers: Vec::new(), cells_per_row: 0 }))
+}
+
+type Kept<W> = (Option<Arc<Schema>>, Result<W, String>);
+
+struct Inline<F: Format> {
+    format: F,
+    reader: F::Reader,
+    schema: Registered,
+    /// The latest first.
+    writers: Vec<Kept<F::Writer>>,
+    cells_per_row: usize,
+}
+
+impl<F: Format> Inline<F> {
+    /// Puts the writer of a schema first.
+    fn select(&mut self, schema: Option<&Arc<Schema>>) {
+        let same = |known: &Option<Arc<Schema>>| match (known, schema) {
+            (Some(known), Some(schema)) => Arc::ptr_eq(known, schema),
+            (None, None) => true,
+            _ => false,
+        };
+        match self.writers.iter().position(|(known, _)| same(known)) {
+            Some(index) => self.writers.swap(0, index),
+            None => {
+                self.writers.truncate(WRITERS_MAX - 1);
+                let writer = self.format.writer_for(schema, &self.schema);
+                self.writers.insert(0, (schema.cloned(), writer));
+            }
+        }
+    }
+}
+
+impl<F: Format> Converter for Inline<F> {
+    fn class(&self) -> &'static str {
+        F::CLASS
+    }
+
+    fn decode(&mut self, side: Side, batch: &mut Batch) {
+        let (format, reader) = (&mut self.format, &mut self.reader);
+        decode_batch(side, batch, self.cells_per_row, |parts, rows| {
+            whole(parts, rows, |bytes, place, rows| {
+                let mark = rows.cell_mark();
+                let read = format.read(reader, bytes, place, rows);
+                read.inspect_err(|_| rows.truncate_cells(mark))
+            })
+        });
+        let rows = if side == Side::Key { &batch.keys } else { &batch.values };
+        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+    }
+
+    fn encode(
+        &mut self,
+        _: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
+        let mut errors = Vec::new();
+        for run in rows.runs() {
+            let schema = run.schema.as_ref();
+            self.select(schema);
+            for row in run.range() {
+                let cell = rows.root(row);
+                let start = out.bytes.len();
+                let Some((_, writer)) = self.writers.first_mut() else { continue };
+                let written = match writer {
+                    _ if cell.is_null() && self.format.is_tombstone(schema) => Ok(Written::Null),
+                    Ok(writer) => {
+                        out.bytes.extend_from_slice(F::head(writer));
+                        self.format.write(writer, rows, schema, cell, &mut out.bytes)
+                    }
+                    Err(why) => Err(why.clone()),
+                };
+                match written {
+                    Ok(Written::Value) => {
+                        out.end_row(start);
+                        continue;
+                    }
+                    Ok(Written::Null) => {}
+                    Err(message) => errors.push(EncodeError { row: row as u32, message }),
+                }
+                out.bytes.truncate(start);
+                out.spans.push(Span::NULL);
+            }
+        }
+        Ok(errors)
+    }
+}

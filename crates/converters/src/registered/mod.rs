@@ -1,0 +1,175 @@
+//! The converters whose schemas are in a Schema Registry: what they have in common.
+//!
+//! Place in the data path: as any converter. A [`Format`] knows a language of schemas and how values
+//! are written in it; this folder knows the wire formats, the registry, subjects, and which schema is
+//! used for what.
+//!
+//! Invariants:
+//! - the registry is asked in `prepare`, and in `encode` for a schema that was not written before to
+//!   that topic; never in the loop over records;
+//! - a schema is compiled once an instance;
+//! - that the registry is away says nothing about a record: `prepare` and `encode` fail as a whole.
+
+mod format;
+mod inline;
+mod options;
+mod readers;
+mod writers;
+
+pub(crate) use format::{Format, Written};
+pub(crate) use inline::inline;
+
+use crate::batch::{Rejection, decode_batch_by_row, whole};
+use crate::kind::converter_def;
+use api::{Converter, EncodeError, Encoded, Error, Result, Side, Topics};
+use config::{ConfigDef, Props};
+use data::{Batch, RawBatch, Rows, Span};
+use options::Options;
+use readers::{Known, Named, Readers};
+use registry::{Registry, Settings};
+use std::sync::Arc;
+use writers::Writers;
+
+/// The settings of a converter of this format: of the registry, of schemas, and the format's own.
+pub(crate) fn config_def<F: Format>() -> ConfigDef {
+    converter_def()
+        .merge(registry::settings::config_def())
+        .merge(options::def())
+        .merge(F::config_def())
+}
+
+/// Makes a converter of this format.
+///
+/// # Errors
+/// `Config`: a setting is missing or wrong, a file of certificates cannot be read, or it is to serve
+/// headers.
+pub(crate) fn make<F: Format>(props: &Props, side: Side) -> Result<Box<dyn Converter>> {
+    if side == Side::Header {
+        return Err(Error::config(format!(
+            "{} is no converter of headers: headers name no schema of a registry",
+            F::CLASS
+        ))
+        .hint(
+            "set header.converter to org.apache.kafka.connect.storage.SimpleHeaderConverter or \
+             org.apache.kafka.connect.json.JsonConverter",
+        ));
+    }
+    let options = Options::from_props(props)?;
+    let registry = Registry::shared(&Settings::from_props(props)?)?;
+    let format = F::new(props)?;
+    Ok(Box::new(RegisteredConverter {
+        readers: Readers::new(options.schemas_max),
+        writers: Writers::new(options.schemas_max),
+        format,
+        registry,
+        options,
+        key: side == Side::Key,
+        cells_per_row: 0,
+    }))
+}
+
+struct RegisteredConverter<F: Format> {
+    format: F,
+    registry: Registry,
+    options: Options,
+    readers: Readers<F::Reader>,
+    writers: Writers<F::Writer>,
+    /// Which side it serves when it writes.
+    key: bool,
+    /// In the batch before, so that the next one's vector need not grow.
+    cells_per_row: usize,
+}
+
+impl<F: Format> Converter for RegisteredConverter<F> {
+    fn class(&self) -> &'static str {
+        F::CLASS
+    }
+
+    fn prepare(&mut self, side: Side, raw: &RawBatch) -> Result<()> {
+        let topic = raw.topic();
+        let key = side == Side::Key;
+        self.readers.begin();
+        let mut last = None;
+        for row in 0..raw.len() {
+            let id = match readers::id_of(&self.options, side, raw, row) {
+                Some(id) if last != Some(id) => id,
+                _ => continue,
+            };
+            last = Some(id);
+            if !self.readers.touch(id, topic) {
+                let (registry, options) = (&self.registry, &self.options);
+                let known = readers::learn(&self.format, registry, options, (topic, key), id)?;
+                self.readers.insert(id, topic, known);
+            }
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, side: Side, batch: &mut Batch) {
+        let raw = Arc::clone(&batch.raw);
+        let (format, readers) = (&mut self.format, &mut self.readers);
+        let in_header = self.options.side(side == Side::Key).id_from_header && raw.has_headers();
+        decode_batch_by_row(side, batch, self.cells_per_row, |row, parts, rows| {
+            whole(parts, rows, |bytes, place, rows| {
+                let header = if in_header { readers::header(side, &raw, row) } else { None };
+                let named = readers::split(header, bytes);
+                let named = named.map_err(|unframed| reject::<F>(unframed.to_string()))?;
+                let known = readers.get(named.id, raw.topic()).map_err(reject::<F>)?;
+                read(format, known, &named, (bytes, place), rows)
+            })
+        });
+        let rows = if side == Side::Key { &batch.keys } else { &batch.values };
+        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+    }
+
+    fn encode(
+        &mut self,
+        topics: Topics<'_>,
+        rows: &Rows,
+        out: &mut Encoded,
+    ) -> Result<Vec<EncodeError>> {
+        let asked =
+            writers::Asked { registry: &self.registry, options: &self.options, key: self.key };
+        self.writers.encode(&mut self.format, &asked, topics, rows, out)
+    }
+}
+
+/// Reads one record, or leaves `rows` as they were.
+#[inline]
+fn read<F: Format>(
+    format: &mut F,
+    known: &mut Known<F::Reader>,
+    named: &Named<'_>,
+    (bytes, place): (&[u8], Span),
+    rows: &mut Rows,
+) -> Result<(), Rejection> {
+    let mark = rows.cell_mark();
+    let read = match &mut known.reader {
+        Err(why) => Err(reject::<F>(why.clone())),
+        Ok(reader) if named.head.is_empty() => {
+            let skipped = bytes.len() - named.payload.len();
+            format.read(reader, named.payload, place.skip(skipped as u32), rows)
+        }
+        Ok(reader) => {
+            let joined = [named.head, named.payload].concat();
+            let place = rows.heap.put(&joined);
+            format.read(reader, &joined, place, rows)
+        }
+    };
+    read.map_err(|rejection| {
+        rows.truncate_cells(mark);
+        let subject = known.subject.as_ref().map(|subject| format!(", subject {subject}"));
+        let whose = format!(" (schema id {}{})", named.id, subject.unwrap_or_default());
+        Rejection { message: rejection.message + &whose, ..rejection }
+    })
+}
+
+/// A record that cannot be read.
+fn reject<F: Format>(message: String) -> Rejection {
+    Rejection {
+        message,
+        exception: "org.apache.kafka.connect.errors.DataException",
+        class: F::CLASS,
+        column: None,
+    }
+}

@@ -1,0 +1,210 @@
+//! Which schema a record was written with, and what is compiled from it.
+//!
+//! A batch is of one topic, so what is found for an id stays right for the whole batch.
+
+use super::format::Format;
+use super::options::Options;
+use api::{Result, Side};
+use data::RawBatch;
+use registry::framing::{self, KEY_HEADER, Unframed, VALUE_HEADER};
+use registry::subject::Strategy;
+use registry::{Registry, SchemaId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A record's bytes, told apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    pub(super) id: SchemaId,
+    /// What follows the id in a header.
+    pub(super) head: &'a [u8],
+    pub(super) payload: &'a [u8],
+}
+
+/// The record's header that may have its schema's id.
+pub(super) fn header(side: Side, raw: &RawBatch, row: usize) -> Option<&[u8]> {
+    let name = if side == Side::Key { KEY_HEADER } else { VALUE_HEADER };
+    raw.header(row, name).flatten()
+}
+
+/// # Errors
+/// Neither the header nor the bytes name a schema.
+#[inline]
+pub(super) fn split<'a>(header: Option<&'a [u8]>, bytes: &'a [u8]) -> Result<Named<'a>, Unframed> {
+    match header {
+        None => {
+            let (id, payload) = framing::read(bytes)?;
+            Ok(Named { id, head: &[], payload })
+        }
+        Some(header) => {
+            let (id, head) = framing::read(header)?;
+            Ok(Named { id, head, payload: bytes })
+        }
+    }
+}
+
+/// The id that a record names; none for a null, and where it names none.
+pub(super) fn id_of(options: &Options, side: Side, raw: &RawBatch, row: usize) -> Option<SchemaId> {
+    let bytes: Cow<'_, [u8]> = match side {
+        Side::Key => Cow::Borrowed(raw.key(row)?),
+        Side::Value => match raw.value_parts(row)? {
+            parts if parts.prefix.is_none() => Cow::Borrowed(parts.rest),
+            _ => raw.value(row)?,
+        },
+        Side::Header => return None,
+    };
+    let header = match options.side(side == Side::Key).id_from_header && raw.has_headers() {
+        true => header(side, raw, row),
+        false => None,
+    };
+    split(header, &bytes).ok().map(|named| named.id)
+}
+
+/// What is known of an id in a topic.
+pub(super) struct Known<R> {
+    /// Or why it cannot be used.
+    pub(super) reader: Result<R, String>,
+    /// For messages.
+    pub(super) subject: Option<String>,
+}
+
+/// Asks the registry for a schema and compiles it. `None`: there is none, and why.
+pub(super) fn learn<F: Format>(
+    format: &F,
+    registry: &Registry,
+    options: &Options,
+    (topic, key): (&str, bool),
+    id: SchemaId,
+) -> Result<Result<Known<F::Reader>, String>> {
+    let strategy = options.side(key).strategy;
+    let by_topic = match strategy {
+        Strategy::Topic => strategy.subject(topic, key, None).ok(),
+        Strategy::Record | Strategy::TopicRecord => None,
+    };
+    let schema = match registry.fetch(&id, by_topic.as_deref())? {
+        Ok(schema) => schema,
+        Err(missing) => return Ok(Err(missing.0)),
+    };
+    if schema.kind != F::KIND {
+        let text = format!("schema {id} is {}, not {}", schema.kind, F::KIND);
+        return Ok(Ok(Known { reader: Err(text), subject: by_topic }));
+    }
+    let name = by_topic.is_none().then(|| format.record_name(&schema)).flatten();
+    let by_name = name.and_then(|name| strategy.subject(topic, key, Some(&name)).ok());
+    let schema = match &by_name {
+        None => schema,
+        // The same schema, with its version there.
+        Some(subject) => match registry.fetch(&id, Some(subject))? {
+            Ok(schema) => schema,
+            Err(missing) => return Ok(Err(missing.0)),
+        },
+    };
+    let reader = format.reader(&schema).map_err(|why| format!("the schema cannot be read: {why}"));
+    Ok(Ok(Known { reader, subject: by_topic.or(by_name) }))
+}
+
+struct Slot<R> {
+    key: (SchemaId, Arc<str>),
+    /// The batch it was used for last.
+    batch: u64,
+    known: Known<R>,
+}
+
+/// Compiled schemas of ids.
+pub(super) struct Readers<R> {
+    max: usize,
+    batch: u64,
+    slots: Vec<Slot<R>>,
+    places: HashMap<(SchemaId, Arc<str>), usize>,
+    /// Of this batch: ids without a schema, and why.
+    missing: HashMap<SchemaId, String>,
+    /// Of this batch: the id asked for last.
+    last: Option<(SchemaId, usize)>,
+}
+
+impl<R> Readers<R> {
+    /// Keeps so many; more only while one batch needs them.
+    pub(super) fn new(max: usize) -> Readers<R> {
+        Readers {
+            max: max.max(1),
+            batch: 0,
+            slots: Vec::new(),
+            places: HashMap::new(),
+            missing: HashMap::new(),
+            last: None,
+        }
+    }
+
+    /// A new batch: what is missing is asked for again.
+    pub(super) fn begin(&mut self) {
+        self.batch += 1;
+        self.missing.clear();
+        self.last = None;
+    }
+
+    /// Whether it is known what an id is; what is known stays for this batch.
+    pub(super) fn touch(&mut self, id: SchemaId, topic: &Arc<str>) -> bool {
+        match self.places.get(&(id, topic.clone())).and_then(|at| self.slots.get_mut(*at)) {
+            Some(slot) => {
+                slot.batch = self.batch;
+                true
+            }
+            None => self.missing.contains_key(&id),
+        }
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        id: SchemaId,
+        topic: &Arc<str>,
+        known: Result<Known<R>, String>,
+    ) {
+        let known = match known {
+            Ok(known) => known,
+            Err(why) => {
+                self.missing.insert(id, why);
+                return;
+            }
+        };
+        let key = (id, topic.clone());
+        let slot = Slot { key: key.clone(), batch: self.batch, known };
+        let oldest = self.slots.iter().enumerate().min_by_key(|(_, slot)| slot.batch);
+        let place = match oldest {
+            Some((at, old)) if self.slots.len() >= self.max && old.batch < self.batch => at,
+            _ => self.slots.len(),
+        };
+        match self.slots.get_mut(place) {
+            Some(old) => {
+                self.places.remove(&old.key);
+                *old = slot;
+            }
+            None => self.slots.push(slot),
+        }
+        self.places.insert(key, place);
+    }
+
+    /// What is known of an id, or why nothing is.
+    #[inline]
+    pub(super) fn get(&mut self, id: SchemaId, topic: &Arc<str>) -> Result<&mut Known<R>, String> {
+        let place = match self.last {
+            Some((last, place)) if last == id => Some(place),
+            _ => self.places.get(&(id, topic.clone())).copied(),
+        };
+        match place.and_then(|place| self.slots.get_mut(place).map(|slot| (place, slot))) {
+            Some((place, slot)) => {
+                self.last = Some((id, place));
+                Ok(&mut slot.known)
+            }
+            None => Err(match self.missing.get(&id) {
+                Some(why) => why.clone(),
+                None => format!("schema {id} was not asked for before the record was read"),
+            }),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+}
