@@ -70,7 +70,7 @@ impl Fault {
 }
 
 /// An optional schema of a scalar.
-fn scalar(kind: Type) -> Arc<Schema> {
+pub(crate) fn scalar(kind: Type) -> Arc<Schema> {
     let built = SchemaBuilder::new(kind).optional().build();
     Arc::new(built.unwrap_or_else(|_| Schema::new(kind)))
 }

@@ -1,22 +1,25 @@
 //! The mapping of a consumer: each column gets a part of the record.
 //!
 //! Place in the data path: the last step of a lane's chain, before rows are bound. A value becomes an
-//! object with the mapped columns as members. What the path of a column does not lead to is left out,
-//! so that the column gets its default; a null that is there is a null. Sources that begin with `=` are
-//! SQL and computed by the server (crate `sql`).
+//! object with the mapped columns as members, or a struct of them where its parts have types
+//! (`typed.rs`). What the path of a column does not lead to is left out, so that the column gets its
+//! default; a null that is there is a null. Sources that begin with `=` are SQL and computed by the
+//! server (crate `sql`).
 //!
 //! Invariants: a record without a value stays one; bytes are copied only where a text has escapes or
 //! comes from another part of the record.
 
 mod json;
 mod path;
+mod typed;
 
 use crate::control::Column;
 use api::Transform;
-use data::{Batch, Cell, Mask, Reject, Roots, Rows, Span, Stage};
+use data::{Batch, Cell, Logical, Mask, Reject, Roots, Rows, Run, Semantic, Span, Stage};
 use path::{Path, Source};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use typed::Typed;
 
 const CLASS: &str = "mapping";
 
@@ -25,6 +28,7 @@ pub(crate) struct Mapping {
     entries: Vec<Entry>,
     /// The cells of the row that is being made.
     cells: Vec<Cell>,
+    typed: Typed,
 }
 
 struct Entry {
@@ -58,7 +62,8 @@ impl Mapping {
             Ok(Entry { column: column.clone(), bytea, source })
         };
         let entries: Vec<Entry> = plain.map(entry).collect::<Result<_, String>>()?;
-        Ok(Mapping { cells: Vec::with_capacity(entries.len() * 2), entries })
+        let cells = Vec::with_capacity(entries.len() * 2);
+        Ok(Mapping { cells, entries, typed: Typed::default() })
     }
 }
 
@@ -68,48 +73,75 @@ impl Transform for Mapping {
     }
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
-        let Mapping { entries, cells } = self;
         let mut rows = std::mem::take(&mut batch.values);
         let mut keys = std::mem::take(&mut batch.keys);
+        let entries = self.entries.iter();
         let names: Vec<Span> =
-            entries.iter().map(|entry| rows.heap.put(entry.column.as_bytes())).collect();
+            entries.map(|entry| rows.heap.put(entry.column.as_bytes())).collect();
         let topic = rows.heap.put(batch.raw.topic().as_bytes());
+        let typed_keys = self.takes_keys() && keys.runs().iter().any(|run| has_types(run));
         let old = rows.take_roots();
         let mut new = Roots::default();
         new.reserve(old.len());
-        for row in 0..old.len() {
-            let root = old.get(row);
-            if root.is_null() || !selected.is_alive(row) || !batch.alive.is_alive(row) {
-                new.push(None, Cell::Null);
-                continue;
-            }
-            cells.clear();
-            let mut fault = None;
-            let mut record = Record { batch, rows: &mut rows, keys: &mut keys, row, root, topic };
-            for (entry, name) in entries.iter_mut().zip(&names) {
-                match record.part(entry) {
-                    Ok(Some(cell)) => cells.extend([Cell::Text(*name), cell]),
-                    Ok(None) => {}
-                    Err(found) => {
-                        fault = Some((found, entry.column.clone()));
-                        break;
-                    }
-                }
-            }
-            match fault {
-                None => {
-                    let span = rows.alloc_from(cells);
-                    new.push(None, Cell::Map(span));
-                }
-                Some((fault, column)) => {
+        for run in old.runs() {
+            let typed = typed_keys || has_types(run);
+            for row in run.range() {
+                let root = old.get(row);
+                if root.is_null() || !selected.is_alive(row) || !batch.alive.is_alive(row) {
                     new.push(None, Cell::Null);
-                    batch.reject(fault.reject(row, column));
+                    continue;
+                }
+                let (rows, keys) = (&mut rows, &mut keys);
+                let mut record = Record { batch, rows, keys, row, root, topic };
+                let made = match typed {
+                    true => self.typed.row(&mut self.entries, run.schema.as_ref(), &mut record),
+                    false => self.object(&names, &mut record).map(|cell| (None, cell)),
+                };
+                match made {
+                    Ok((schema, cell)) => new.push(schema.as_ref(), cell),
+                    Err((fault, column)) => {
+                        new.push(None, Cell::Null);
+                        batch.reject(fault.reject(row, column));
+                    }
                 }
             }
         }
         rows.set_roots(new);
         batch.values = rows;
         batch.keys = keys;
+    }
+}
+
+/// Whether the schema says more of values than their cells do.
+fn has_types(run: &Run) -> bool {
+    run.schema.as_ref().is_some_and(|schema| {
+        !schema.is_primitive()
+            || schema.logical() != Logical::None
+            || Semantic::of(schema).is_some()
+    })
+}
+
+/// Why there is no row, and the column that it was found at.
+type Refused = (Fault, String);
+
+impl Mapping {
+    fn takes_keys(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry.source, Source::Key(_)))
+    }
+
+    /// An object of the parts, which describe themselves.
+    #[inline]
+    fn object(&mut self, names: &[Span], record: &mut Record<'_>) -> Result<Cell, Refused> {
+        let Mapping { entries, cells, .. } = self;
+        cells.clear();
+        for (entry, name) in entries.iter_mut().zip(names) {
+            match record.part(entry) {
+                Ok(Some(cell)) => cells.extend([Cell::Text(*name), cell]),
+                Ok(None) => {}
+                Err(fault) => return Err((fault, entry.column.clone())),
+            }
+        }
+        Ok(Cell::Map(record.rows.alloc_from(cells)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sources of a mapping, and the way from a value to a part of it.
 
 use super::{Fault, json};
-use data::{Cell, Rows};
+use data::{Cell, Rows, Schema};
+use std::sync::Arc;
 
 /// What a column is filled with.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(super) enum Source {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
-    /// A member of an object, and where among its cells the last one had it.
+    /// A member of an object or struct, and where among its cells the last one had it.
     Member(String, usize),
     /// An element of a list, from 0.
     Index(usize),
@@ -90,6 +91,57 @@ impl Path {
         }
         Ok(Some(cell))
     }
+}
+
+/// A part of a value, and its schema where it has one.
+pub(super) type Part<'a> = (Cell, Option<&'a Arc<Schema>>);
+
+impl Path {
+    /// The part of a value of this schema; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Path::find`].
+    pub(super) fn find_typed<'a>(
+        &mut self,
+        rows: &mut Rows,
+        root: Part<'a>,
+    ) -> Result<Option<Part<'a>>, Fault> {
+        let (mut cell, mut schema) = root;
+        for step in &mut self.0 {
+            let items = schema.and_then(|schema| schema.value_schema());
+            let found = match (step, cell, schema) {
+                (Step::Member(name, place), Cell::Struct(span), Some(of)) => {
+                    let Some(field) = field(of, name, place) else { return Ok(None) };
+                    let schema = of.fields().get(field).map(|field| &field.schema);
+                    Some((rows.cell(span, field), schema))
+                }
+                (Step::Member(name, place), Cell::Map(map), _) => {
+                    member(rows, map, name, place).map(|cell| (cell, items))
+                }
+                (Step::Index(index), Cell::List(list), _) => {
+                    rows.cells(list).get(*index).map(|cell| (*cell, items))
+                }
+                (Step::Member(name, _), Cell::Json(text), _) => {
+                    json::member(rows, text, name)?.map(|cell| (cell, None))
+                }
+                (Step::Index(index), Cell::Json(text), _) => {
+                    json::element(rows, text, *index)?.map(|cell| (cell, None))
+                }
+                _ => None,
+            };
+            let Some(found) = found else { return Ok(None) };
+            (cell, schema) = found;
+        }
+        Ok(Some((cell, schema)))
+    }
+}
+
+/// The place of a field; where the last one was is looked at first.
+fn field(schema: &Schema, name: &str, place: &mut usize) -> Option<usize> {
+    if schema.fields().get(*place).is_none_or(|field| *field.name != *name) {
+        *place = schema.field(name)?;
+    }
+    Some(*place)
 }
 
 /// Members that repeat: the last one counts, as in jsonb. The converter leaves one of each.
