@@ -194,6 +194,14 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION pipeline_kafka._can_become(name, name) IS 'Whether the one role may SET ROLE to the other; false where either does not exist.';
 
+CREATE OR REPLACE FUNCTION pipeline_kafka._way_to_act(whom name, who text) RETURNS text
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT CASE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.rolname = whom AND r.rolsuper)
+    THEN format('%I is a superuser, whose rights are given to nobody for this: drop_consumer, SET ROLE to the role that owns the relation, and consume_begin', whom)
+    ELSE format('GRANT %I TO %s;', whom, who) END
+$$;
+COMMENT ON FUNCTION pipeline_kafka._way_to_act(name, text) IS 'How a role comes to act as another one. Membership in a superuser is not proposed.';
+
 CREATE OR REPLACE FUNCTION pipeline_kafka._check_worker() RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

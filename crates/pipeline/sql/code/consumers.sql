@@ -20,7 +20,8 @@ BEGIN
   IF row_security_active('pipeline_kafka.consumers') AND NOT pipeline_kafka._may_act_as(c.owner) THEN
     RAISE EXCEPTION USING ERRCODE = '42501',
       MESSAGE = format('the consumer of %L into %s belongs to the role %I', c.topic, coalesce(c.relation::text, 'several relations'), c.owner),
-      HINT = format('GRANT %I TO %I; or ask its owner.', c.owner, current_user);
+      HINT = CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = c.owner) THEN 'Ask its owner.'
+        ELSE format('GRANT %I TO %I; or ask its owner.', c.owner, current_user) END;
   END IF;
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_mine(pipeline_kafka.consumers) IS 'Raises 42501 unless the current role may act as the owner.';

@@ -43,7 +43,7 @@ SELECT c.id AS consumer_id, c.cluster, c.topic, c.relation, c.owner, s.state, c.
   CASE WHEN pipeline_kafka._may_see(c.owner) THEN e.message END AS last_error, w.live AS live_workers,
   CASE
     WHEN s.state = 'waiting' AND (SELECT count(*) FROM pipeline_kafka.workers k WHERE pipeline_kafka._alive(k.heartbeat_at)) > 0
-      THEN format('no worker can write as %I: GRANT %I TO the role of a worker', c.owner, c.owner)
+      THEN format('no worker can write as %I: %s', c.owner, pipeline_kafka._way_to_act(c.owner, 'the role of a worker'))
     WHEN s.state = 'waiting' THEN 'no worker is alive: run copycat pg run --database-url …'
     WHEN s.state = 'blocked' THEN coalesce(c.state_detail, 'a worker says why in its log')
     WHEN s.state = 'paused' THEN 'SELECT * FROM pipeline_kafka.consume_begin(); resumes it'

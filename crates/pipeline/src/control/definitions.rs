@@ -65,6 +65,8 @@ pub struct Settings {
     pub owner: String,
     /// The role of this connection may become the owner (or is it).
     pub owner_reachable: bool,
+    /// The owner is a superuser, in whom membership is never proposed.
+    pub owner_superuser: bool,
     pub group_id: Option<String>,
     pub format: Format,
     pub key_format: Option<Format>,
@@ -200,6 +202,7 @@ pub struct Replay {
     /// The role to write as.
     pub owner: String,
     pub owner_reachable: bool,
+    pub owner_superuser: bool,
     pub start_at: Start,
     /// Exclusive. `Start::Latest`: the end when the replay begins.
     pub end_at: Start,
@@ -214,4 +217,26 @@ pub struct Replay {
     /// It tries dead letters again, instead of records of the topic.
     pub is_retry: bool,
     pub config_version: i64,
+}
+
+/// How a worker comes to act as a role that it may not act as.
+pub(crate) fn way_to_act(owner: &str, superuser: bool, who: &str) -> String {
+    if superuser {
+        return format!(
+            "{owner} is a superuser, whose rights are given to nobody for this: drop_consumer, SET \
+             ROLE to the role that owns the relation, and consume_begin"
+        );
+    }
+    format!("GRANT \"{}\" TO {who}", owner.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn membership_in_a_superuser_is_not_proposed() {
+        assert_eq!(way_to_act("a\"b", false, "the worker"), "GRANT \"a\"\"b\" TO the worker");
+        assert!(!way_to_act("postgres", true, "the worker").contains("GRANT"));
+    }
 }

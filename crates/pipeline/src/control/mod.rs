@@ -19,6 +19,7 @@ mod report;
 mod start;
 
 pub use connection::{Change, Control, ControlOptions};
+pub(crate) use definitions::way_to_act;
 pub use definitions::{
     Cluster, Column, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route,
     Settings, Target, Unreadable,

@@ -1,12 +1,14 @@
-//! What a lane asks the control schema before it claims partitions.
+//! What lanes ask the control schema before they claim partitions, and what the outbox asks it.
 //!
-//! Place in the data path: beside it, at the opening of partitions only. One connection for all lanes
-//! of a worker, opened when needed and closed when nobody has asked for a while.
+//! Place in the data path: beside it, at the opening of partitions and for the messages of the outbox.
+//! One connection for all of them, so that the others of a worker are left to those who write; opened
+//! when needed and closed when nobody has asked for a while. Questions are short, and one of them at a
+//! time is asked.
 
 use super::error::{Error, ErrorKind};
 use sql::postgres::wire::{ConnectConfig, Connection, Wait};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -31,9 +33,11 @@ pub(crate) struct Stored {
     pub(crate) topic_id: Option<String>,
 }
 
-/// The connection, shared by all lanes.
+/// The connection, shared by all lanes and the outbox.
 pub struct Questions {
     config: ConnectConfig,
+    /// True: no connection is waited for any more.
+    stop: Arc<dyn Fn() -> bool + Send + Sync>,
     open: Mutex<Option<(Connection, Instant)>>,
 }
 
@@ -48,7 +52,15 @@ impl Questions {
         if config.application_name.is_none() {
             config.application_name = Some("copycat pg".to_owned());
         }
-        Ok(Questions { config, open: Mutex::new(None) })
+        Ok(Questions { config, stop: Arc::new(|| false), open: Mutex::new(None) })
+    }
+
+    /// Waits for a connection end when `stop` says so. What was asked is answered nevertheless: it is
+    /// short, and what was sent is to be noted.
+    #[must_use]
+    pub(crate) fn until(mut self, stop: Arc<dyn Fn() -> bool + Send + Sync>) -> Questions {
+        self.stop = stop;
+        self
     }
 
     /// A connection that a panic left in the middle of something is broken and not used again.
@@ -73,7 +85,9 @@ impl Questions {
         let mut open = self.lock();
         if !open.as_mut().is_some_and(|(connection, _)| connection.is_alive()) {
             *open = None;
-            let connection = Connection::connect(&self.config, Wait::at_most(CONNECT_MAX))?;
+            let stop = || (self.stop)();
+            let wait = Wait::at_most(CONNECT_MAX).or_cancelled(&stop);
+            let connection = Connection::connect(&self.config, wait)?;
             *open = Some((connection, Instant::now()));
         }
         let Some((connection, used)) = open.as_mut() else {

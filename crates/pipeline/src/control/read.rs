@@ -43,9 +43,13 @@ const REACHABLE: &str = "coalesce((SELECT pg_has_role(o.oid, CASE WHEN \
     current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END) \
     FROM pg_catalog.pg_roles o WHERE o.rolname = c.owner), false)";
 
+const SUPERUSER: &str = "coalesce((SELECT o.rolsuper FROM pg_catalog.pg_roles o \
+    WHERE o.rolname = c.owner), false)";
+
 fn consumers_sql() -> String {
     format!(
         "SELECT c.id, to_jsonb(c) - {VOLATILE} || jsonb_build_object('owner_reachable', {REACHABLE}, \
+         'owner_superuser', {SUPERUSER}, \
          'started', c.started_at IS NOT NULL, 'tombstones_delete', c.tombstones = 'delete', \
          'stop_on_error', c.on_error = 'stop', 'gap_earliest', c.on_gap = 'earliest', \
          'unknown_fields_error', c.unknown_fields = 'error', \
@@ -59,6 +63,7 @@ fn consumers_sql() -> String {
 fn replays_sql() -> String {
     format!(
         "SELECT c.id, to_jsonb(c) - {VOLATILE} || jsonb_build_object('owner_reachable', {REACHABLE}, \
+         'owner_superuser', {SUPERUSER}, \
          'started', c.started_at IS NOT NULL, 'the_relation', {RELATION} c.into_relation)) \
          FROM pipeline_kafka.replays c WHERE c.state NOT IN ('done', 'cancelled') ORDER BY c.id"
     )
@@ -185,6 +190,7 @@ struct ReplayRow {
     consumer_id: i32,
     owner: String,
     owner_reachable: bool,
+    owner_superuser: bool,
     start_at: Start,
     end_at: Start,
     the_relation: Option<RelationRow>,
@@ -203,6 +209,7 @@ fn replay(text: &str) -> Result<Replay, serde_json::Error> {
         consumer_id: row.consumer_id,
         owner: row.owner,
         owner_reachable: row.owner_reachable,
+        owner_superuser: row.owner_superuser,
         start_at: row.start_at,
         end_at: row.end_at,
         into: row.the_relation.map(Into::into),

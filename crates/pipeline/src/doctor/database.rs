@@ -81,7 +81,8 @@ const TABLES: &str = "SELECT string_agg(DISTINCT c.relname, ', '), current_user 
     WHERE c.relnamespace = 'pipeline_kafka'::regnamespace AND c.relkind = 'r' \
     AND c.relname NOT IN ('installation', 'migrations') AND NOT has_table_privilege(c.oid, p)";
 
-const OWNERS: &str = "SELECT c.owner, count(*), bool_or(r.oid IS NULL), current_user \
+const OWNERS: &str = "SELECT c.owner, count(*), bool_or(r.oid IS NULL), current_user, \
+      pipeline_kafka._way_to_act(c.owner, quote_ident(current_user)) \
     FROM pipeline_kafka.consumers c LEFT JOIN pg_catalog.pg_roles r ON r.rolname = c.owner \
     WHERE NOT pipeline_kafka._can_become(current_user, c.owner) GROUP BY 1 ORDER BY 1";
 
@@ -117,7 +118,7 @@ fn rights(installer: &mut Installer, tell: &mut dyn FnMut(Check)) -> Result<(), 
             _ => Check::failed(
                 format!("role {owner}"),
                 format!("owns consumers, and {role} is no member of it"),
-                format!("GRANT {owner} TO {role};"),
+                rows.text(row, 4).unwrap_or_default(),
             ),
         });
     }

@@ -14,7 +14,7 @@ mod progress;
 mod rows;
 mod sender;
 
-use crate::control::Cluster;
+use crate::control::{Cluster, Questions};
 use rows::{Rows, Verdict};
 use sender::{Message, Sender, Sent};
 use std::collections::{BTreeSet, HashMap};
@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A connection that nobody needs is closed after this time.
+/// How often the thread looks whether it is to end; whatever happens wakes it.
 const IDLE: Duration = Duration::from_secs(30);
 /// Calls that wait for the thread.
 const CALLS_MAX: usize = 16;
@@ -44,7 +44,8 @@ pub struct Clients {
 
 /// What the outbox of a worker needs to know.
 pub struct Options {
-    pub database_url: String,
+    /// The connection; others ask by it too.
+    pub questions: Arc<Questions>,
     /// The worker's number in `workers`; its heartbeat keeps the lease.
     pub worker: String,
     pub clients: Box<ClientsOf>,
@@ -59,11 +60,11 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Starts the thread; it connects when there is something to send.
+    /// Starts the thread; it asks when there is something to send.
     /// # Errors
-    /// A URL that cannot be used, or no thread to be had.
+    /// No thread to be had.
     pub fn start(options: Options) -> Result<Outbox, crate::control::Error> {
-        let rows = Rows::new(&options.database_url, &options.worker, options.stop.clone())?;
+        let rows = Rows::new(options.questions.clone(), &options.worker);
         let (wake, woken) = sync_channel(CALLS_MAX);
         let drain = Drain { options, rows, senders: HashMap::new(), backoff: BACKOFF_FIRST };
         let thread = std::thread::Builder::new().name("outbox".to_owned());
@@ -108,10 +109,7 @@ impl Drain {
             let patience = if waiting.is_empty() { IDLE } else { self.backoff };
             match woken.recv_timeout(patience) {
                 Ok(clusters) => waiting = clusters,
-                Err(RecvTimeoutError::Timeout) if waiting.is_empty() => {
-                    self.rows.close();
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) if waiting.is_empty() => continue,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }

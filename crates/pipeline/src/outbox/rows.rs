@@ -4,13 +4,11 @@
 //! the time it was made, because a promoted replica may give an id a second time.
 
 use super::sender::Message;
-use crate::control::{Error, ErrorKind};
-use sql::postgres::wire::{ConnectConfig, Connection, Rows as Answer, Wait};
+use crate::control::{Error, ErrorKind, Questions};
+use sql::postgres::wire::Rows as Answer;
 use std::sync::Arc;
 use std::time::Duration;
 
-const CONNECT_MAX: Duration = Duration::from_secs(10);
-const STATEMENT_MAX: Duration = Duration::from_secs(30);
 /// Messages of one Kafka transaction.
 const MESSAGES_MAX: &str = "1000";
 /// Bytes of keys and values of one Kafka transaction; a larger message goes alone.
@@ -59,125 +57,75 @@ pub(super) struct Verdict {
     pub(super) again_in: Option<Duration>,
 }
 
-/// The connection of the outbox, opened when needed.
+/// The rows, as one worker sees them.
 pub(super) struct Rows {
-    config: ConnectConfig,
+    questions: Arc<Questions>,
     worker: String,
-    stop: Arc<dyn Fn() -> bool + Send + Sync>,
-    open: Option<Connection>,
+    /// A lease was asked for.
+    leased: bool,
 }
 
 impl Rows {
-    /// Does not connect yet.
-    /// # Errors
-    /// A URL that cannot be used.
-    pub(super) fn new(
-        url: &str,
-        worker: &str,
-        stop: Arc<dyn Fn() -> bool + Send + Sync>,
-    ) -> Result<Rows, Error> {
-        let mut config = ConnectConfig::parse(url)?;
-        config.application_name.get_or_insert_with(|| "copycat pg outbox".to_owned());
-        Ok(Rows { config, worker: worker.to_owned(), stop, open: None })
-    }
-
-    pub(super) fn close(&mut self) {
-        self.open = None;
-    }
-
-    fn ask(&mut self, sql: &str, params: &[Option<&str>]) -> Result<Answer, Error> {
-        let stop = self.stop.clone();
-        let stop = || stop();
-        if !self.open.as_mut().is_some_and(Connection::is_alive) {
-            let wait = Wait::at_most(CONNECT_MAX).or_cancelled(&stop);
-            self.open = Some(Connection::connect(&self.config, wait)?);
-        }
-        let Some(connection) = self.open.as_mut() else {
-            return Err(Error::new(ErrorKind::Bug, "the connection that was opened is gone"));
-        };
-        // Not ended by a stop: what is asked is short, and what is sent is to be deleted.
-        let answer = connection.query_params(sql, params, Wait::at_most(STATEMENT_MAX));
-        if connection.is_broken() || connection.in_flight() > 0 {
-            self.open = None;
-        }
-        Ok(answer?)
+    pub(super) fn new(questions: Arc<Questions>, worker: &str) -> Rows {
+        Rows { questions, worker: worker.to_owned(), leased: false }
     }
 
     /// Takes the lease of a cluster, or finds that another live worker has it (false).
     pub(super) fn hold_lease(&mut self, cluster: &str) -> Result<bool, Error> {
-        let worker = self.worker.clone();
-        let params = [Some(cluster), Some(worker.as_str())];
-        if self.ask(HOLDS, &params)?.text(0, 0) == Some("t") {
+        let params = [Some(cluster), Some(self.worker.as_str())];
+        let holds = || self.questions.ask(HOLDS, &params, |rows| rows.text(0, 0) == Some("t"));
+        if holds()? {
             return Ok(true);
         }
-        self.ask(LEASE, &params)?;
-        Ok(self.ask(HOLDS, &params)?.text(0, 0) == Some("t"))
+        self.leased = true;
+        self.questions.ask(LEASE, &params, |_| ())?;
+        holds()
     }
 
     /// Gives up all leases.
     pub(super) fn release(&mut self) {
-        if self.open.is_none() {
+        if !std::mem::take(&mut self.leased) {
             return;
         }
-        let worker = self.worker.clone();
         let sql = "DELETE FROM pipeline_kafka.outbox_senders WHERE worker = $1::uuid";
-        if let Err(error) = self.ask(sql, &[Some(&worker)]) {
+        if let Err(error) = self.questions.ask(sql, &[Some(&self.worker)], |_| ()) {
             // They go with the heartbeat.
             tracing::debug!("the lease of the outbox stays: {error}");
         }
     }
 
     /// What is in the way of a cluster's messages, for people to read.
-    pub(super) fn set_detail(&mut self, cluster: &str, detail: Option<&str>) {
-        let worker = self.worker.clone();
-        if let Err(error) = self.ask(DETAIL, &[Some(cluster), Some(&worker), detail]) {
+    pub(super) fn set_detail(&self, cluster: &str, detail: Option<&str>) {
+        let params = [Some(cluster), Some(self.worker.as_str()), detail];
+        if let Err(error) = self.questions.ask(DETAIL, &params, |_| ()) {
             tracing::debug!("the detail of the outbox is not kept: {error}");
         }
     }
 
     /// The installation, which names the transactional id.
-    pub(super) fn installation(&mut self) -> Result<String, Error> {
-        let rows = self.ask("SELECT id FROM pipeline_kafka.installation", &[])?;
-        rows.text(0, 0)
-            .map(str::to_owned)
-            .ok_or_else(|| Error::new(ErrorKind::Schema, "pipeline_kafka.installation is empty"))
+    pub(super) fn installation(&self) -> Result<String, Error> {
+        let sql = "SELECT id FROM pipeline_kafka.installation";
+        let id = self.questions.ask(sql, &[], |rows| rows.text(0, 0).map(str::to_owned))?;
+        id.ok_or_else(|| Error::new(ErrorKind::Schema, "pipeline_kafka.installation is empty"))
     }
 
     /// What may be sent now, in order, up to the limits of a transaction.
-    pub(super) fn due(&mut self, cluster: &str) -> Result<Vec<Message>, Error> {
+    pub(super) fn due(&self, cluster: &str) -> Result<Vec<Message>, Error> {
         let params = [Some(cluster), Some(MESSAGES_MAX), Some(BYTES_MAX)];
-        let rows = self.ask(DUE, &params)?;
-        let message = |row| {
-            Some(Message {
-                id: rows.parsed(row, 0)?,
-                micros: rows.parsed(row, 1)?,
-                topic: rows.text(row, 2)?.to_owned(),
-                partition: rows.parsed(row, 3),
-                key: rows.text(row, 4).map(bytes).transpose().ok()?,
-                value: rows.text(row, 5).map(bytes).transpose().ok()?,
-                headers: rows.text(row, 6).map(headers).unwrap_or_default(),
-            })
-        };
-        (0..rows.len())
-            .map(|row| {
-                let text = "a row of the outbox cannot be read";
-                message(row).ok_or_else(|| Error::new(ErrorKind::Bug, text))
-            })
-            .collect()
+        self.questions.ask(DUE, &params, messages)?
     }
 
     /// Deletes the rows of a record of progress that are still there.
-    pub(super) fn delete(&mut self, record: &str) -> Result<(), Error> {
+    pub(super) fn delete(&self, record: &str) -> Result<(), Error> {
         let sql = format!(
             "DELETE FROM pipeline_kafka.outbox o USING jsonb_array_elements($1::jsonb) AS s(e) \
              WHERE o.id = (s.e->>0)::int8 AND {MICROS} = (s.e->>1)::int8"
         );
-        self.ask(&sql, &[Some(record)])?;
-        Ok(())
+        self.questions.ask(&sql, &[Some(record)], |_| ())
     }
 
     /// Keeps what Kafka says of messages that it refuses.
-    pub(super) fn put_off(&mut self, verdicts: &[Verdict]) -> Result<(), Error> {
+    pub(super) fn put_off(&self, verdicts: &[Verdict]) -> Result<(), Error> {
         let list: serde_json::Value = verdicts
             .iter()
             .map(|v| {
@@ -185,9 +133,25 @@ impl Rows {
                 serde_json::json!([v.id, v.micros, v.reason, seconds])
             })
             .collect();
-        self.ask(&format!("{PUT_OFF} AND {MICROS} = (s.e->>1)::int8"), &[Some(&list.to_string())])?;
-        Ok(())
+        let sql = format!("{PUT_OFF} AND {MICROS} = (s.e->>1)::int8");
+        self.questions.ask(&sql, &[Some(&list.to_string())], |_| ())
     }
+}
+
+fn messages(rows: &Answer) -> Result<Vec<Message>, Error> {
+    let message = |row| {
+        Some(Message {
+            id: rows.parsed(row, 0)?,
+            micros: rows.parsed(row, 1)?,
+            topic: rows.text(row, 2)?.to_owned(),
+            partition: rows.parsed(row, 3),
+            key: rows.text(row, 4).map(bytes).transpose().ok()?,
+            value: rows.text(row, 5).map(bytes).transpose().ok()?,
+            headers: rows.text(row, 6).map(headers).unwrap_or_default(),
+        })
+    };
+    let unreadable = || Error::new(ErrorKind::Bug, "a row of the outbox cannot be read");
+    (0..rows.len()).map(|row| message(row).ok_or_else(unreadable)).collect()
 }
 
 /// The bytes of a `bytea` in its text form, `\x00ff`.

@@ -3,7 +3,7 @@
 //! Place in the data path: between the reader of a replay and the database.
 
 use super::Definition;
-use crate::control::{Consumer, Mode, Target};
+use crate::control::{Consumer, Mode, Target, way_to_act};
 use crate::worker::{format, writes};
 use api::{Error, ResolvedStart, Seat};
 use data::TopicPartition;
@@ -62,8 +62,9 @@ pub(super) fn start(
     let consumer = as_replayed(definition)?;
     let replay = &definition.replay;
     if !replay.owner_reachable {
-        return Err(Error::config(format!("the owner {} cannot be acted as", replay.owner))
-            .hint(format!("GRANT \"{}\" TO the role that runs the replay", replay.owner)));
+        return Err(Error::config(format!("the owner {} cannot be acted as", replay.owner)).hint(
+            way_to_act(&replay.owner, replay.owner_superuser, "the role that runs the replay"),
+        ));
     }
     let Some(into) = &replay.into else {
         return Err(Error::bug("a replay without a relation"));

@@ -112,6 +112,7 @@ mod tests {
             consumer_id: 1,
             owner: "o".to_owned(),
             owner_reachable: true,
+            owner_superuser: false,
             start_at,
             end_at,
             into: None,

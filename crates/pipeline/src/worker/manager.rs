@@ -82,13 +82,15 @@ impl<'a> Manager<'a> {
             sqlstate: None,
         };
         let pool = SessionPool::new(pool).map_err(wrong)?;
-        let questions = Arc::new(Questions::new(&options.database_url)?);
         let stopped = stop.clone();
+        let stopped: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || stopped.is_stopped());
+        let questions = Questions::new(&options.database_url)?.until(stopped.clone());
+        let questions = Arc::new(questions);
         let outbox = Outbox::start(outbox::Options {
-            database_url: options.database_url.clone(),
+            questions: questions.clone(),
             worker: worker.to_owned(),
             clients: Box::new(outbox_clients),
-            stop: Arc::new(move || stopped.is_stopped()),
+            stop: stopped,
         })?;
         Ok(Manager {
             options,

@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections beside those that write rows: for the definitions, for questions, for the outbox.
-const CONNECTIONS_BESIDE: usize = 3;
+/// Connections beside those that write rows: for the definitions; for questions and the outbox.
+const CONNECTIONS_BESIDE: usize = 2;
 const RETRY_MAX: Duration = Duration::from_secs(5);
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 

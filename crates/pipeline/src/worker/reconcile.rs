@@ -9,7 +9,7 @@ use super::manager::{Cluster, GroupKey, Manager, Running};
 use super::observer::{Observer, Topic, View};
 use super::properties;
 use super::standing::Standing;
-use crate::control::{Consumer, State, Target};
+use crate::control::{Consumer, State, Target, way_to_act};
 use kafka::Admin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -231,8 +231,12 @@ fn may_write(consumer: &Consumer) -> Result<(), Not> {
     match &consumer.target {
         Target::Dropped => Err(Not::Blocked(dropped(consumer.id))),
         _ if !consumer.settings.owner_reachable => Err(Not::Blocked(format!(
-            "the worker cannot act as the owner {owner}\n  hint: GRANT \"{owner}\" TO the role that \
-             the worker logs in as"
+            "the worker cannot act as the owner {owner}\n  hint: {}",
+            way_to_act(
+                owner,
+                consumer.settings.owner_superuser,
+                "the role that the worker logs in as"
+            )
         ))),
         _ => Ok(()),
     }

@@ -165,6 +165,15 @@ fn a_worker_has_to_be_able_to_write_as_the_owner() {
     app.refused(begin, "42501", &format!("GRANT {} TO {};", app.name, worker.name));
     let (_, said) = psql(&database.url(), begin);
     assert!(said.contains("SET ROLE to the role that owns"), "{said}");
+    // Nobody is told to give the rights of a superuser away.
+    database.execute(
+        "INSERT INTO pipeline_kafka.consumers (topic, relation, owner) VALUES ('s', 'orders', 'postgres')",
+    );
+    let touch = "SELECT pipeline_kafka.drop_consumer('s', 'orders')";
+    app.refused(touch, "42501", "Ask its owner.");
+    let hint = "SELECT pipeline_kafka._way_to_act('postgres', 'w')";
+    assert!(!database.value(hint).unwrap().contains("GRANT"), "{:?}", database.value(hint));
+    database.execute("DELETE FROM pipeline_kafka.consumers");
     database.execute(&format!("GRANT {} TO {}", app.name, worker.name));
     app.results(begin);
     app.results("SELECT pipeline_kafka.set_offsets('t', 'orders', '{\"0\": 3}')");

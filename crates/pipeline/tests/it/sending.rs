@@ -3,7 +3,7 @@
 
 use crate::reports::{control, installed};
 use kafka::ClientSettings;
-use pipeline::control::{Cluster, Control};
+use pipeline::control::{Cluster, Control, Questions};
 use pipeline::outbox::{Clients, Options, Outbox};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ impl Sending {
         let mut control = control(database);
         let worker = control.register("here", "1", "g", 1).unwrap();
         let options = Options {
-            database_url: database.url(),
+            questions: Arc::new(Questions::new(&database.url()).unwrap()),
             worker: worker.id,
             clients: Box::new(|_| Ok(clients())),
             stop: Arc::new(move || stopped.load(Ordering::Acquire)),

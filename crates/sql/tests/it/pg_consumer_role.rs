@@ -115,8 +115,8 @@ fn a_role_without_rights_is_named_with_what_it_lacks() {
     let error = try_as("postgres").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
     assert!(error.message.contains("may not act as postgres"), "{error}");
-    let grant = format!("GRANT \"postgres\" TO \"{}\"", roles.worker);
-    assert_eq!(error.hint.as_deref(), Some(grant.as_str()));
+    let hint = error.hint.unwrap();
+    assert!(hint.contains(&roles.worker) && !hint.contains("GRANT"), "{hint}");
     let error = try_as("nobody at all").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
     assert!(

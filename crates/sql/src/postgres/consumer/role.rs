@@ -62,7 +62,10 @@ impl Role {
             Some("42501") => {
                 error.kind = DbErrorKind::Config;
                 error.message = format!("the worker's role {login} may not act as {role}");
-                error.hint(format!("GRANT {} TO {login}", names::ident(role)))
+                error.hint(format!(
+                    "make {login} a member of {role}; where that is a superuser, define the \
+                     consumer again as the role that owns the relation"
+                ))
             }
             Some("22023" | "42704") => {
                 error.kind = DbErrorKind::Config;

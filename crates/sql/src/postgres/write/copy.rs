@@ -2,7 +2,7 @@
 //!
 //! Place in the data path: the fastest way for plain inserts. An error's line number is the row.
 
-use super::row::Row;
+use super::row::{Members, Row};
 use super::{PlanState, refused};
 use crate::database::DbResult;
 use crate::postgres::building::{Building, Step};
@@ -29,18 +29,20 @@ pub(super) fn push_binary(
     building.steps.push(Step::Copy { write: index, plan: state.plan.id, append });
     building.pipeline.copy_data(BINARY_HEAD);
     let count = i16::try_from(state.encoders.len()).unwrap_or(i16::MAX).to_be_bytes();
+    let mut members = Members::of(&state.plan);
     for row in 0..write.rows.len() {
-        let cells = Row::new(write, batches, row);
+        members.look(write, batches, row);
+        let cells = Row::new(write, batches, row, &members);
         let written = building.pipeline.copy_row(|buf| {
             buf.extend(count);
             for (n, (column, encoder)) in state.plan.columns.iter().zip(&state.encoders).enumerate()
             {
-                if let Some((cell, rows)) = cells.field(column)
+                if let Some((cell, rows)) = cells.field(n, column)
                     && encoder.encoder.copy_usual(cell, rows, buf)
                 {
                     continue;
                 }
-                let (cell, rows) = cells.cell(column);
+                let (cell, rows) = cells.cell(n, column);
                 encoder.encoder.copy_binary(cell, rows, buf).map_err(|fault| (n, fault))?;
             }
             Ok::<(), (usize, Fault)>(())
@@ -61,15 +63,17 @@ pub(super) fn push_text(
     let name = building.prepare(&state.copy_text_sql);
     building.pipeline.bind(&name, &[], Format::Binary).execute(0);
     building.steps.push(Step::Copy { write: index, plan: state.plan.id, append: false });
+    let mut members = Members::of(&state.plan);
     for row in 0..write.rows.len() {
-        let cells = Row::new(write, batches, row);
+        members.look(write, batches, row);
+        let cells = Row::new(write, batches, row, &members);
         let written = building.pipeline.copy_row(|buf| {
             for (n, (column, encoder)) in state.plan.columns.iter().zip(&state.encoders).enumerate()
             {
                 if n > 0 {
                     buf.push(b'\t');
                 }
-                let (cell, rows) = cells.cell(column);
+                let (cell, rows) = cells.cell(n, column);
                 encoder.encoder.copy_text(cell, rows, buf).map_err(|fault| (n, fault))?;
             }
             buf.push(b'\n');
