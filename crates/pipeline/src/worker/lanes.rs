@@ -3,12 +3,13 @@
 //! Place in the data path: at the start of a consumer. A lane is a chain, a sink over the worker's
 //! sessions and a thread; the partitions of the topic are dealt out to the lanes by number.
 
+use super::decoded::Decoded;
 use super::format;
 use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
 use super::writes::sink_settings;
 use crate::control::Questions;
-use crate::control::{Consumer, Target};
+use crate::control::{Consumer, Format, Target};
 use api::Error;
 use kafka::Admin;
 use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
@@ -34,6 +35,7 @@ pub(super) struct Workshop {
     pub(super) pool: Arc<SessionPool>,
     pub(super) questions: Arc<Questions>,
     pub(super) budget: Arc<Budget>,
+    decoded: Decoded,
     numbers: AtomicU64,
 }
 
@@ -46,7 +48,8 @@ impl Workshop {
         questions: Arc<Questions>,
         budget: Arc<Budget>,
     ) -> Workshop {
-        Workshop { pool, questions, budget, numbers: AtomicU64::new(1) }
+        let (decoded, numbers) = (Decoded::default(), AtomicU64::new(1));
+        Workshop { pool, questions, budget, decoded, numbers }
     }
 
     /// The destinations of a consumer of a topic with so many partitions.
@@ -78,7 +81,15 @@ impl Workshop {
     ) -> Result<Destination, Refusal> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let settings = &consumer.settings;
-        let chain = format::chain_to(settings, &consumer.target)?;
+        let mut chain = format::chain_to(settings, &consumer.target)?;
+        // What values become depends on nothing else of the consumer; lanes of the same place have the
+        // same partitions.
+        if settings.format == Format::Json {
+            let place = format!("json, lane {} of {}", place.0, place.1);
+            let group = settings.group_id.clone().unwrap_or_default();
+            let like = (consumer.cluster.clone(), group, consumer.topic.clone(), place);
+            chain.value = self.decoded.share(like, chain.value);
+        }
         let report = |error: Error| error.report();
         let target = ConsumerTarget {
             consumer_id: consumer.id,

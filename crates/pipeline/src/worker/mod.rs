@@ -8,6 +8,7 @@
 //! worker that was replaced, paused or given another definition is fenced there; a consumer that cannot
 //! go on holds up nobody else.
 
+mod decoded;
 mod fetch;
 pub(crate) mod format;
 mod group;
