@@ -6,5 +6,7 @@
 //! Invariant: nothing here does I/O; schemas come in as text.
 
 pub(crate) mod attributes;
+mod markers;
 pub(crate) mod options;
 pub(crate) mod schema;
+mod to_avro;
