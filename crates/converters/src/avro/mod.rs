@@ -6,6 +6,7 @@
 //! Invariant: nothing here does I/O; schemas come in as text.
 
 pub(crate) mod attributes;
+pub(crate) mod connect;
 mod markers;
 pub(crate) mod options;
 pub(crate) mod schema;
