@@ -5,6 +5,7 @@
 //!
 //! Source: Debezium's documentation of its data types (`io.debezium.time.*`, `io.debezium.data.*`).
 
+use crate::avro_types;
 use crate::schema::{Schema, Type};
 
 /// The unit of a number that counts time.
@@ -68,9 +69,19 @@ pub enum Semantic {
     VariableScaleDecimal,
     /// STRUCT with `wkb` (BYTES) and `srid` (INT32).
     Geometry,
+    /// INT64: a point in time, counted since 1970 in UTC. Avro's.
+    Instant(TimeUnit),
+    /// BYTES: months, days and milliseconds, each of 32 bits, the lowest byte first. Avro's.
+    Period,
 }
 
 impl Semantic {
+    /// The meaning of a schema, whoever's it is: Debezium's, or a logical type of Avro that Connect has
+    /// none for.
+    pub fn meaning(schema: &Schema) -> Option<Semantic> {
+        Semantic::of(schema).or_else(|| avro_types::meaning(schema))
+    }
+
     /// The meaning of a schema, if its name and type are Debezium's.
     pub fn of(schema: &Schema) -> Option<Semantic> {
         let name = schema.name()?.strip_prefix("io.debezium.")?;
@@ -94,6 +105,8 @@ impl Semantic {
                 | Semantic::Bits
                 | Semantic::VariableScaleDecimal
                 | Semantic::Geometry
+                | Semantic::Instant(_)
+                | Semantic::Period
         )
     }
 }

@@ -11,6 +11,7 @@
 //!   panics: a span out of bounds reads as empty.
 
 mod arena;
+mod avro_types;
 mod batch;
 mod builder;
 mod calendar;
@@ -38,6 +39,7 @@ mod value_eq;
 pub mod values;
 
 pub use arena::{Arena, ArenaPool};
+pub use avro_types::AVRO_LOGICAL_TYPE;
 pub use batch::{Batch, Mask, Origin, Reject, Stage};
 pub use builder::SchemaBuilder;
 pub use calendar::{DAY_MS, civil_date, java_date, java_day};

@@ -77,6 +77,8 @@ pub struct ConsumerWrites {
     pub version_column: Option<String>,
     pub tombstones: Tombstones,
     pub unknown_fields: UnknownFields,
+    /// Fields with a type that the relation has no column for get one.
+    pub auto_evolve: bool,
     pub nul: NulHandling,
     /// Rows of a transaction.
     pub rows_max: usize,
@@ -101,6 +103,7 @@ impl ConsumerWrites {
             version_column: None,
             tombstones: Tombstones::Ignore,
             unknown_fields: UnknownFields::Ignore,
+            auto_evolve: false,
             nul: NulHandling::Fail,
             rows_max: 10_000,
             tolerance: Tolerance::All,
@@ -128,6 +131,9 @@ impl ConsumerWrites {
         if self.transform.is_some() && !self.expressions.is_empty() {
             return refuse("a transform makes whole rows: it goes with no mapping");
         }
+        if self.auto_evolve && self.unknown_fields != UnknownFields::Ignore {
+            return refuse("auto_evolve needs unknown_fields => 'ignore'");
+        }
         let mut props = Props::new();
         props.insert("connection.url", "postgresql://");
         props.insert("table.types", "TABLE,PARTITIONED TABLE,VIEW");
@@ -150,6 +156,7 @@ impl ConsumerWrites {
             Tombstones::Error => NullValues::Fail,
         };
         config.nul_handling = self.nul;
+        config.auto_evolve = self.auto_evolve;
         settings.names = names();
         settings.consumer = Some(Arc::new(ConsumerRules {
             keyed,

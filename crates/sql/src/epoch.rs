@@ -47,7 +47,7 @@ pub(crate) fn unit_of(schema: &Schema) -> Option<EpochUnit> {
 /// Whether the schema's default says nothing to a database: it is a number, or bytes, that stands for
 /// something else. Rows have theirs written out.
 pub(crate) fn hides_default(schema: &Schema) -> bool {
-    unit_of(schema).is_some() || Semantic::of(schema).is_some_and(Semantic::is_encoded)
+    unit_of(schema).is_some() || Semantic::meaning(schema).is_some_and(Semantic::is_encoded)
 }
 
 /// Microseconds since 1970 of a listed field's value, nanoseconds rounded; `None` where it is no

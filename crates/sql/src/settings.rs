@@ -120,7 +120,11 @@ impl SinkSettings {
 
     /// Whether the fields of a struct that has no column are left out instead of refused.
     pub(crate) fn leaves_out_fields(&self) -> bool {
-        self.consumer.as_ref().is_some_and(|rules| rules.unknown_fields != UnknownFields::Error)
+        !self.config.auto_evolve
+            && self
+                .consumer
+                .as_ref()
+                .is_some_and(|rules| rules.unknown_fields != UnknownFields::Error)
     }
 
     /// Whether members of an object that has no column are refused.

@@ -117,7 +117,7 @@ fn has_types(run: &Run) -> bool {
     run.schema.as_ref().is_some_and(|schema| {
         !schema.is_primitive()
             || schema.logical() != Logical::None
-            || Semantic::of(schema).is_some()
+            || Semantic::meaning(schema).is_some()
     })
 }
 

@@ -324,9 +324,16 @@ impl Database for PostgresDatabase {
         ddl::check_names(columns.iter().map(|c| c.name.as_str()))?;
         let sql = ddl::add_columns(&table.name, columns, self.typing());
         self.tables.retain(|_, t| t.table.name != table.name);
+        let role = self.role.clone();
         self.ask(|session, _| {
-            let result = session.execute(&ddl::locked(&table.name, &sql));
-            result.map_err(|e| ddl::refused(session, e, &table.name, &sql))
+            let locked = ddl::locked(&table.name, &sql);
+            let Some(role) = &role else {
+                let result = session.execute(&locked);
+                return result.map_err(|e| ddl::refused(session, e, &table.name, &sql));
+            };
+            // Sent together, they are one transaction, and the role is on until its end.
+            let result = session.execute(&format!("{};\n{locked}", role.set));
+            result.map_err(|error| role.may_not_alter(error, &table.name, &sql))
         })
     }
 

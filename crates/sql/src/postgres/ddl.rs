@@ -116,8 +116,7 @@ fn column_type(schema: Option<&Schema>, typing: Typing) -> String {
     if unit_of(schema).is_some() {
         return timestamp(typing).to_owned();
     }
-    if let Some(kind) = Semantic::of(schema).and_then(|s| semantic_type(schema, s, typing.dialect))
-    {
+    if let Some(kind) = Semantic::meaning(schema).and_then(|s| semantic_type(schema, s, typing)) {
         return kind;
     }
     match schema.logical() {
@@ -147,7 +146,8 @@ fn column_type(schema: Option<&Schema>, typing: Typing) -> String {
 
 /// The type for values of one of Debezium's types; `None`: their plain type says enough, as it does to
 /// the sinks that do not know Debezium's.
-fn semantic_type(schema: &Schema, semantic: Semantic, dialect: TypeDialect) -> Option<String> {
+fn semantic_type(schema: &Schema, semantic: Semantic, typing: Typing) -> Option<String> {
+    let dialect = typing.dialect;
     const BITS_MAX: u32 = 10_485_760 * 8;
     if semantic == Semantic::VariableScaleDecimal {
         return Some("numeric".to_owned());
@@ -160,8 +160,9 @@ fn semantic_type(schema: &Schema, semantic: Semantic, dialect: TypeDialect) -> O
         Semantic::Time(_) | Semantic::IsoTime => "time(6)",
         Semantic::Timestamp(_) | Semantic::IsoTimestamp => "timestamp(6)",
         Semantic::ZonedTimestamp => "timestamptz",
+        Semantic::Instant(_) => timestamp(typing),
         Semantic::ZonedTime => "timetz",
-        Semantic::Duration(_) | Semantic::Interval => "interval",
+        Semantic::Duration(_) | Semantic::Interval | Semantic::Period => "interval",
         Semantic::Json if dialect == TypeDialect::DJdbc => "json",
         Semantic::Json => "jsonb",
         Semantic::Xml => "xml",
@@ -228,7 +229,7 @@ fn default_literal(schema: &Schema, value: &Value, kind: &str) -> Option<String>
         // A number is no default of a column of timestamps; rows have theirs written out.
         _ if hides_default(schema) && !is_plain_kind(kind) => return None,
         // The text is the document, not a word in it.
-        Value::Text(text) if Semantic::of(schema) == Some(Semantic::Json) => {
+        Value::Text(text) if Semantic::meaning(schema) == Some(Semantic::Json) => {
             return Some(names::literal(text)).filter(|_| !text.contains('\0'));
         }
         Value::Bytes(bytes) => return Some(names::bytes_literal(bytes)),

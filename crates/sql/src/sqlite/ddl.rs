@@ -18,12 +18,13 @@ pub(super) fn column_type(types: TypeDialect, schema: Option<&Schema>) -> &'stat
     if schema.logical() != Logical::None || unit_of(schema).is_some() {
         return if foreign { "NUMERIC" } else { "TEXT" };
     }
-    match Semantic::of(schema) {
+    match Semantic::meaning(schema) {
         Some(Semantic::VariableScaleDecimal) if foreign => return "NUMERIC",
         Some(
             Semantic::Date
             | Semantic::Time(_)
             | Semantic::Timestamp(_)
+            | Semantic::Instant(_)
             | Semantic::VariableScaleDecimal,
         ) if !foreign => return "TEXT",
         _ => {}

@@ -42,6 +42,9 @@ impl Encoder {
                 Some(Ok(Form::Buffer))
             }
             (Semantic::Timestamp(unit), Cell::Int(count, _)) => Some(self.wall(unit, count)),
+            (Semantic::Instant(unit), Cell::Int(count, _)) => {
+                Some(self.instant_us(target, unit.micros(count)))
+            }
             _ => None,
         }
     }

@@ -128,7 +128,7 @@ impl Encoder {
         if let Some(us) = schema.and_then(unit_of).and_then(|unit| micros(unit, cell, rows)) {
             return self.instant_us(target, us);
         }
-        if let Some((schema, semantic)) = schema.and_then(|s| Some((s, Semantic::of(s)?)))
+        if let Some((schema, semantic)) = schema.and_then(|s| Some((s, Semantic::meaning(s)?)))
             && let Some(form) = self.semantic(target, semantic, schema, cell, rows)
         {
             return form;
@@ -333,7 +333,7 @@ impl Encoder {
     }
 
     /// Milliseconds in columns of numbers, as those of other timestamps; else text.
-    fn instant_us<'a>(&mut self, target: Target, us: i64) -> Encoded<'a> {
+    pub(super) fn instant_us<'a>(&mut self, target: Target, us: i64) -> Encoded<'a> {
         let (ms, rest) = (us.div_euclid(1000), us.rem_euclid(1000));
         let form = self.instant(target, ms)?;
         if matches!(form, Form::Buffer) {

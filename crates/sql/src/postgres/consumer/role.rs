@@ -55,6 +55,26 @@ impl Role {
         ))
     }
 
+    /// The error of adding columns as this role.
+    pub(in crate::postgres) fn may_not_alter(
+        &self,
+        mut error: DbError,
+        relation: &TableName,
+        ddl: &str,
+    ) -> DbError {
+        if error.sqlstate.as_deref() != Some("42501") {
+            return error;
+        }
+        error.kind = DbErrorKind::Config;
+        error.message = format!(
+            "a record has a field without a column, and {} may not alter {relation}: {}",
+            self.name, error.message
+        );
+        error.hint(format!(
+            "run it as the owner of the relation: {ddl}; or set the option auto_evolve to false"
+        ))
+    }
+
     /// The error of taking it on.
     pub(in crate::postgres) fn refused(&self, mut error: DbError, login: &str) -> DbError {
         let (role, login) = (&self.name, names::ident(login));

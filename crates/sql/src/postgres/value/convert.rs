@@ -3,7 +3,7 @@
 //! Place in the data path: once for every value. The cell's schema is looked at here and nowhere else.
 
 use super::target::Target;
-use super::{Context, Encoded, Fault, nested, number, numeric, temporal, text};
+use super::{Context, Encoded, Fault, nested, number, numeric, temporal, text, union};
 use data::{Cell, Logical, Rows, Schema, Type, write_json};
 
 pub(super) const MISMATCH: &str = "42804";
@@ -41,6 +41,8 @@ pub(super) enum Val<'a> {
     MicroTime(i64),
     /// Microseconds.
     Duration(i64),
+    /// Months, days and milliseconds.
+    Period([u32; 3]),
     /// So many bits, the lowest first.
     Bits(&'a [u8], usize),
     /// A geometry's well-known binary form, and its reference system.
@@ -76,6 +78,9 @@ pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) 
         Cell::Instant(ms) if schema.is_some_and(|s| s.kind().is_integer()) => Val::Int(ms),
         Cell::Instant(ms) => Val::Instant(ms),
         Cell::Json(span) => Val::Json(rows.bytes(span)),
+        Cell::Struct(_) if schema.is_some_and(union::is_union) => {
+            return union::value(rows, schema, cell);
+        }
         Cell::List(_) | Cell::Map(_) | Cell::Struct(_) => Val::Nested(cell, schema),
     })
 }
@@ -168,10 +173,11 @@ fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
         Val::Date(days) => temporal::write_iso_date(days, out)?,
         Val::Time(ms) => temporal::write_iso_time(ms, out)?,
         Val::Instant(ms) => temporal::write_iso_instant(ms, out)?,
-        Val::Micros(us) => temporal::write_iso_instant(us.div_euclid(1000), out)?,
+        Val::Micros(us) => temporal::write_iso_micros_instant(us, out)?,
         Val::Wall(ms, us) => temporal::write_iso_wall(ms, us, out)?,
         Val::MicroTime(us) => temporal::write_iso_micros(us, out)?,
         Val::Duration(us) => number::write_int(us, out),
+        Val::Period(parts) => temporal::write_period(parts, out),
         Val::Bits(bytes, _) | Val::Geometry(bytes, _) => text::put_encoded(context, bytes, out),
         Val::Json(json) => out.extend_from_slice(json),
         Val::Nested(cell, schema) => write_json(context.rows, schema, cell, out),
@@ -203,7 +209,8 @@ pub(super) fn as_json(
         | Val::Instant(_)
         | Val::Micros(_)
         | Val::Wall(..)
-        | Val::MicroTime(_) => {
+        | Val::MicroTime(_)
+        | Val::Period(_) => {
             out.push(b'"');
             as_text(context, value, out)?;
             out.push(b'"');
@@ -273,7 +280,7 @@ fn value_name(value: Val<'_>) -> &'static str {
         Val::Date(_) => "Date",
         Val::Time(_) | Val::MicroTime(_) => "Time",
         Val::Instant(_) | Val::Micros(_) | Val::Wall(..) => "Timestamp",
-        Val::Duration(_) => "duration",
+        Val::Duration(_) | Val::Period(_) => "duration",
         Val::Bits(..) => "bits",
         Val::Geometry(..) => "geometry",
         Val::Json(_) => "JSON object or array",

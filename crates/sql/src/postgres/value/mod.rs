@@ -21,6 +21,7 @@ mod semantic;
 mod target;
 mod temporal;
 mod text;
+mod union;
 
 pub use target::ColumnType;
 

@@ -1,4 +1,4 @@
-//! Values of Debezium's types: what they are to a column.
+//! Values of Debezium's types, and of some of Avro's: what they are to a column.
 //!
 //! Place in the data path: [`of`] and [`takes`] at plan time, [`value`] once for every such value.
 //! Columns of numbers, of text (for what is text) and of bytes take the plain value, as they do for
@@ -14,7 +14,7 @@ const MINUS_INFINITE_MS: i64 = -9_223_372_036_832_400;
 
 /// What the schema's values are to this column, if more than their plain type.
 pub(super) fn of(schema: &Schema, target: &Target) -> Option<Semantic> {
-    Semantic::of(schema).filter(|semantic| takes(target, *semantic))
+    Semantic::meaning(schema).filter(|semantic| takes(target, *semantic))
 }
 
 /// Whether the column has a form of its own for values of this type.
@@ -25,7 +25,8 @@ pub(super) fn takes(target: &Target, semantic: Semantic) -> bool {
         Semantic::Time(_) => {
             words || matches!(target, Target::Time | Target::TimeTz | Target::Interval)
         }
-        Semantic::Timestamp(_) => words || target.is_calendar(),
+        Semantic::Timestamp(_) | Semantic::Instant(_) => words || target.is_calendar(),
+        Semantic::Period => words || *target == Target::Interval,
         // Columns without a time zone read the text without its offset.
         Semantic::ZonedTimestamp => matches!(target, Target::Timestamp | Target::Date),
         Semantic::Duration(_) => *target == Target::Interval,
@@ -52,6 +53,11 @@ pub(super) fn value<'a>(
         (Semantic::Date, Cell::Int(days, _)) => Some(Val::Date(days)),
         (Semantic::Time(unit), Cell::Int(count, _)) => Some(Val::MicroTime(unit.micros(count))),
         (Semantic::Timestamp(unit), Cell::Int(count, _)) => Some(wall(unit, count)),
+        (Semantic::Instant(unit), Cell::Int(count, _)) => Some(Val::Micros(unit.micros(count))),
+        (Semantic::Period, Cell::Bytes(span)) => Some(match rows.bytes(span).as_chunks::<4>() {
+            ([months, days, ms], []) => Val::Period([*months, *days, *ms].map(u32::from_le_bytes)),
+            _ => Val::Bytes(rows.bytes(span)),
+        }),
         (Semantic::Duration(unit), Cell::Int(count, _)) => Some(Val::Duration(match unit {
             // A duration is cut, not rounded: what has not passed is not counted.
             TimeUnit::Nanos => count / 1000,

@@ -162,3 +162,87 @@ fn times_under_a_schema_of_integers_are_integers() {
     assert_eq!(text(odd.as_ref()), Ok("5".to_owned()), "the name contradicts the type");
     assert_eq!(text(None), Err("42804"));
 }
+
+fn logical(name: &str, kind: Type) -> Option<Arc<Schema>> {
+    built(SchemaBuilder::new(kind).parameter(data::AVRO_LOGICAL_TYPE, name))
+}
+
+#[test]
+fn logical_types_of_avro_are_read_as_what_they_are() {
+    let us = 1_709_294_400_123_456;
+    for (name, value, to, wanted) in [
+        ("timestamp-micros", us, "timestamptz", "2024-03-01 12:00:00.123456+00"),
+        ("timestamp-micros", us, "timestamp", "2024-03-01 12:00:00.123456"),
+        ("timestamp-micros", us, "int8", "1709294400123456"),
+        ("timestamp-micros", us, "text", "2024-03-01T12:00:00.123456Z"),
+        ("timestamp-micros", -1, "jsonb", "\"1969-12-31T23:59:59.999999Z\""),
+        (
+            "timestamp-nanos",
+            1_709_294_400_123_456_789,
+            "timestamptz",
+            "2024-03-01 12:00:00.123457+00",
+        ),
+        ("local-timestamp-millis", 1_709_294_400_123, "timestamp", "2024-03-01 12:00:00.123"),
+        ("local-timestamp-micros", us, "timestamp", "2024-03-01 12:00:00.123456"),
+        ("time-micros", 45_296_789_012, "time", "12:34:56.789012"),
+    ] {
+        let schema = logical(name, Type::Int64);
+        let seen = form(schema.as_ref(), &Value::int(value), to, &plain()).unwrap();
+        assert_eq!(seen, wanted, "{name} {value} into {to}");
+    }
+    let uuid = logical("uuid", Type::String);
+    let text = Value::Text("00000000-0000-0000-0000-000000000007".to_owned());
+    let seen = form(uuid.as_ref(), &text, "uuid", &plain()).unwrap();
+    assert_eq!(seen, "00000000-0000-0000-0000-000000000007");
+}
+
+/// A point in time is one wherever the database is; in a column without a time zone it is its clock.
+#[test]
+fn only_points_in_time_are_moved_to_the_time_zone() {
+    let settings = settings(|s| s.timezone = jiff::tz::TimeZone::get("Asia/Tokyo").unwrap());
+    let at = |name| {
+        let value = Value::int(1_709_294_400_000_001);
+        form(logical(name, Type::Int64).as_ref(), &value, "timestamp", &settings).unwrap()
+    };
+    assert_eq!(at("timestamp-micros"), "2024-03-01 21:00:00.000001");
+    assert_eq!(at("local-timestamp-micros"), "2024-03-01 12:00:00.000001");
+}
+
+#[test]
+fn a_duration_is_an_interval_of_months_days_and_milliseconds() {
+    let schema = logical("duration", Type::Bytes);
+    let bytes = |parts: [u32; 3]| Value::Bytes(parts.map(u32::to_le_bytes).concat());
+    let to = |value: Value, to| form(schema.as_ref(), &value, to, &plain());
+    assert_eq!(to(bytes([14, 3, 5_007]), "interval").unwrap(), "P14M3DT5.007S");
+    assert_eq!(to(bytes([0, 0, 0]), "text").unwrap(), "P0M0DT0S");
+    assert_eq!(to(Value::Bytes(vec![1, 2]), "interval"), Err("42804"));
+    assert_eq!(to(bytes([1, 0, 0]), "bytea").unwrap(), "\\x010000000000000000000000");
+}
+
+#[test]
+fn a_column_gets_the_branch_of_a_union_that_has_a_value() {
+    let optional = |kind| Arc::new(SchemaBuilder::new(kind).optional().build().unwrap());
+    let union = |name: &str| {
+        let builder = SchemaBuilder::structure().name(name).optional();
+        let builder = builder.field("int", optional(Type::Int32));
+        built(builder.field("string", optional(Type::String)))
+    };
+    let number = || Value::fields(vec![Value::Int(7, Width::W32), Value::Null]);
+    let text = || Value::fields(vec![Value::Null, Value::Text("9".to_owned())]);
+    for name in [
+        "io.confluent.connect.avro.Union",
+        "io.confluent.connect.json.OneOf",
+        "io.confluent.connect.protobuf.Union.kind",
+    ] {
+        let schema = union(name);
+        let to = |value: &Value, to| form(schema.as_ref(), value, to, &plain());
+        assert_eq!(to(&number(), "int4").unwrap(), "7");
+        assert_eq!(to(&text(), "int4").unwrap(), "9");
+        assert_eq!(to(&number(), "jsonb").unwrap(), "7");
+        assert_eq!(to(&number(), "text").unwrap(), "7");
+        let none = Value::fields(vec![Value::Null, Value::Null]);
+        assert_eq!(to(&none, "int4").unwrap(), "");
+        assert_eq!(to(&text(), "jsonb").unwrap(), "\"9\"");
+    }
+    assert_eq!(form(union("a.Record").as_ref(), &number(), "int4", &plain()), Err("42804"));
+}

@@ -3,7 +3,7 @@
 //! Place in the data path: plan time only. The tables of this file are the manual's list of accepted
 //! pairs.
 
-use super::semantic;
+use super::{semantic, union};
 use crate::epoch::unit_of;
 use data::{Logical, Schema, Semantic, Type};
 
@@ -183,9 +183,12 @@ impl Target {
         if matches!(self, Target::Text | Target::Json | Target::Jsonb)
             || schema.kind() == Type::String
             || (self.is_calendar() && unit_of(schema).is_some())
-            || Semantic::of(schema).is_some_and(|semantic| semantic::takes(self, semantic))
+            || Semantic::meaning(schema).is_some_and(|semantic| semantic::takes(self, semantic))
         {
             return true;
+        }
+        if union::is_union(schema) {
+            return union::accepts(self, schema);
         }
         let number = self.is_float() || matches!(self, Target::Numeric | Target::Money);
         match (schema.logical(), schema.kind()) {
@@ -260,6 +263,8 @@ impl Target {
                 | Target::TimestampTz
         );
         match schema.kind() {
+            // A value may be of a type that the column reads as text only.
+            Type::Struct if union::is_union(schema) => false,
             // Other text needs the column's input function.
             Type::String => matches!(self, Target::Bytea | Target::Uuid),
             _ => form && self.accepts(schema),

@@ -186,6 +186,7 @@ pub(super) fn write(
         }
         _ => match value {
             Val::Time(ms) => write_interval(ms, 0, out),
+            Val::Period(parts) => write_period(parts, out),
             Val::MicroTime(us) | Val::Duration(us) => {
                 let size = us.unsigned_abs();
                 let ms = i64::try_from(size / 1000).unwrap_or(i64::MAX);
@@ -266,6 +267,32 @@ pub(super) fn write_iso_instant(ms: i64, out: &mut Vec<u8>) -> Encoded {
         Wall::MinusInfinity => out.extend_from_slice(b"-infinity"),
     }
     Ok(())
+}
+
+/// `2024-03-01T12:34:56.789012Z`, digits below a millisecond only where there are any.
+pub(super) fn write_iso_micros_instant(us: i64, out: &mut Vec<u8>) -> Encoded {
+    let (ms, rest) = (us.div_euclid(1000), us.rem_euclid(1000));
+    write_iso_instant(ms, out)?;
+    if rest > 0 && out.pop_if(|last| *last == b'Z').is_some() {
+        digits_behind(rest, out);
+        out.push(b'Z');
+    }
+    Ok(())
+}
+
+/// ISO 8601, as intervals are read: `P1M2DT3.004S`.
+pub(super) fn write_period([months, days, ms]: [u32; 3], out: &mut Vec<u8>) {
+    let mut number = itoa::Buffer::new();
+    out.push(b'P');
+    out.extend_from_slice(number.format(months).as_bytes());
+    out.push(b'M');
+    out.extend_from_slice(number.format(days).as_bytes());
+    out.extend_from_slice(b"DT");
+    out.extend_from_slice(number.format(ms / 1000).as_bytes());
+    if ms % 1000 != 0 {
+        thousandths(i64::from(ms % 1000), out);
+    }
+    out.push(b'S');
 }
 
 /// `2024-03-01T12:34:56.789012`, `infinity` or `-infinity`.
