@@ -13,6 +13,9 @@ mod byte_array;
 mod json;
 mod kind;
 mod number;
+// Until it is registered.
+#[allow(dead_code)]
+mod protobuf;
 // Until the formats are there.
 #[allow(dead_code, unused_imports)]
 mod registered;

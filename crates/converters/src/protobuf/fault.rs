@@ -1,0 +1,60 @@
+//! Why a message cannot be read: what, at which byte, in which field.
+
+use super::CLASS;
+use crate::batch::Rejection;
+
+/// A fault of one message. Boxed, so that results on the hot path stay small.
+#[derive(Debug)]
+pub(super) struct Fault(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    message: String,
+    /// From the inside out.
+    path: Vec<String>,
+}
+
+impl Fault {
+    /// What is wrong at which byte of the payload.
+    #[cold]
+    pub(super) fn at(what: &str, byte: usize) -> Fault {
+        Fault::new(format!("{what} at byte {byte}"))
+    }
+
+    #[cold]
+    pub(super) fn new(message: String) -> Fault {
+        Fault(Box::new(Inner { message, path: Vec::new() }))
+    }
+
+    /// The same fault, seen from outside the field it happened in.
+    #[cold]
+    pub(super) fn within(mut self, field: &str) -> Fault {
+        self.0.path.push(field.to_owned());
+        self
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The place in the value, as `outer.inner`; none at the top.
+    pub(super) fn path(&self) -> Option<String> {
+        let parts: Vec<&str> = self.0.path.iter().rev().map(String::as_str).collect();
+        (!parts.is_empty()).then(|| parts.join("."))
+    }
+
+    /// What the batch keeps of the record.
+    pub(super) fn reject(self) -> Rejection {
+        let column = self.path();
+        let message = match &column {
+            Some(path) => format!("Invalid Protobuf message, field {path}: {}", self.0.message),
+            None => format!("Invalid Protobuf message: {}", self.0.message),
+        };
+        Rejection {
+            message,
+            exception: "org.apache.kafka.connect.errors.DataException",
+            class: CLASS,
+            column,
+        }
+    }
+}
