@@ -67,8 +67,15 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid name of a cluster: %s', coalesce(quote_literal(set_cluster.name), 'NULL')),
       HINT = 'A name has 1 to 100 characters out of a-z, A-Z, 0-9, ".", "_" and "-".';
   END IF;
-  IF set_cluster.registry_url !~ '^https?://[^ ]+$' THEN
-    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('registry_url is no http or https address: %L', set_cluster.registry_url);
+  IF set_cluster.registry_url !~ '^https?://[^ ,@]+(,https?://[^ ,@]+)*$' THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = CASE WHEN set_cluster.registry_url LIKE '%@%' THEN 'registry_url has a login in it'
+        ELSE format('registry_url is no http or https address: %L', set_cluster.registry_url) END,
+      HINT = CASE WHEN set_cluster.registry_url LIKE '%@%'
+        THEN 'registry_properties => ''{"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "env:REGISTRY_LOGIN"}'', with USER:PASSWORD in the worker''s environment.'
+        ELSE 'One address, or several separated by commas: http://HOST:8081.' END;
+  END IF;
+  IF coalesce(set_cluster.registry_properties, '{}') ? 'schema.registry.url' THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'registry_properties: schema.registry.url is the argument registry_url';
   END IF;
   INSERT INTO pipeline_kafka.clusters AS c (name, bootstrap_servers, properties, registry_url, registry_properties)
   VALUES (set_cluster.name, servers, coalesce(set_cluster.properties, '{}'), set_cluster.registry_url, coalesce(set_cluster.registry_properties, '{}'))

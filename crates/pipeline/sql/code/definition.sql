@@ -92,9 +92,9 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('mapping: %s is no source for the column %I', source, target),
       HINT = 'Sources are: $ (the value), $.a.b[0], key, key.a.b, headers.NAME, topic, partition, offset, timestamp, or = and an SQL expression over the other columns.';
   END IF;
-  IF told ~ '^key[.\[]' AND key_format IS DISTINCT FROM 'json' THEN
+  IF told ~ '^key[.\[]' AND coalesce(key_format, 'bytea') NOT IN ('json', 'avro', 'protobuf', 'json_schema') THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('mapping: %s looks into keys, which are not read as json', quote_literal(told)),
-      HINT = 'Add key_format => ''json''.';
+      HINT = 'Add key_format => ''json'', ''avro'', ''protobuf'' or ''json_schema''.';
   END IF;
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_source(text, jsonb, text) IS 'Raises 22023 unless a mapping may say so.';
@@ -159,12 +159,48 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_separator(text, text) IS 'Raises 22023 unless it is one byte.';
 
+CREATE OR REPLACE FUNCTION pipeline_kafka._check_schema(c pipeline_kafka.consumers, what text, form text, given text, named text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  schema jsonb := c.options -> given;
+  parsed jsonb;
+BEGIN
+  IF c.options ? named AND (jsonb_typeof(c.options -> named) <> 'string' OR form <> 'protobuf' OR schema IS NULL) THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the option %s is the name of a message in the option %s, for %s => ''protobuf''', named, given, what);
+  END IF;
+  IF form NOT IN ('avro', 'protobuf', 'json_schema') THEN
+    IF schema IS NOT NULL THEN
+      RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the option %s does not go with %s => %L', given, what, form),
+        HINT = 'Schemas belong to the formats avro, protobuf and json_schema.';
+    END IF;
+    RETURN;
+  END IF;
+  IF schema IS NULL THEN
+    IF (SELECT k.registry_url FROM pipeline_kafka.clusters k WHERE k.name = c.cluster) IS NULL THEN
+      RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = format('%s => %L needs a Schema Registry, and the cluster %L names none', what, form, c.cluster),
+        HINT = format('SELECT pipeline_kafka.set_cluster(BOOTSTRAP_SERVERS, registry_url => ''http://HOST:8081''); or give the schema: options => ''{"%s": …}''.', given);
+    END IF;
+    RETURN;
+  END IF;
+  IF jsonb_typeof(schema) = 'string' AND form <> 'protobuf' THEN
+    BEGIN
+      parsed := (schema #>> '{}')::jsonb;
+    EXCEPTION WHEN data_exception THEN
+      RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the option %s is no JSON: %s', given, SQLERRM);
+    END;
+  ELSIF jsonb_typeof(schema) <> 'string' AND (form = 'protobuf' OR jsonb_typeof(schema) NOT IN ('object', 'array')) THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the option %s is no schema', given),
+      HINT = CASE form WHEN 'protobuf' THEN 'It is the text of a .proto file.' ELSE 'It is a JSON object, or its text.' END;
+  END IF;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._check_schema(pipeline_kafka.consumers, text, text, text, text) IS 'Raises unless the schemas of keys or values are to be had.';
+
 CREATE OR REPLACE FUNCTION pipeline_kafka._check_format(c pipeline_kafka.consumers) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM pipeline_kafka._check_choice('format', c.format, ARRAY['json', 'text', 'csv', 'bytea', 'avro', 'protobuf', 'jsonschema']);
+  PERFORM pipeline_kafka._check_choice('format', c.format, ARRAY['json', 'text', 'csv', 'bytea', 'avro', 'protobuf', 'json_schema']);
   IF c.key_format IS NOT NULL THEN
-    PERFORM pipeline_kafka._check_choice('key_format', c.key_format, ARRAY['json', 'text', 'bytea']);
+    PERFORM pipeline_kafka._check_choice('key_format', c.key_format, ARRAY['json', 'text', 'bytea', 'avro', 'protobuf', 'json_schema']);
   END IF;
   IF c.format NOT IN ('text', 'csv') AND coalesce(c.delimiter, c.quote, c.escape) IS NOT NULL THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the format %s has no delimiter, quote or escape', c.format),
@@ -182,13 +218,12 @@ BEGIN
   IF c.format = 'text' AND strpos('\.abcdefghijklmnopqrstuvwxyz0123456789', coalesce(c.delimiter, E'\t')) > 0 THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the format text cannot have the delimiter %L', c.delimiter);
   END IF;
-  IF c.format IN ('avro', 'protobuf', 'jsonschema') THEN
-    IF (SELECT k.registry_url FROM pipeline_kafka.clusters k WHERE k.name = c.cluster) IS NULL THEN
-      RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = format('the format %s needs a Schema Registry, and the cluster %L names none', c.format, c.cluster),
-        HINT = 'SELECT pipeline_kafka.set_cluster(BOOTSTRAP_SERVERS, registry_url => ''http://HOST:8081'');';
-    END IF;
-    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = format('the format %s is not supported by this version', c.format),
-      HINT = 'Formats are: json, text, csv, bytea.';
+  PERFORM pipeline_kafka._check_schema(c, 'format', c.format, 'schema', 'message');
+  PERFORM pipeline_kafka._check_schema(c, CASE WHEN c.key_format IS NULL AND c.tombstones = 'delete' THEN 'format' ELSE 'key_format' END,
+    coalesce(c.key_format, CASE WHEN c.tombstones = 'delete' THEN c.format ELSE 'bytea' END), 'key_schema', 'key_message');
+  IF c.options ? 'framed' AND NOT c.options ?| ARRAY['schema', 'key_schema'] THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'the option framed goes with the option schema or key_schema',
+      HINT = 'Messages whose schema is in the registry are always framed.';
   END IF;
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_format(pipeline_kafka.consumers) IS 'Raises unless format, delimiter, quote and escape go together.';
@@ -202,7 +237,7 @@ BEGIN
   PERFORM pipeline_kafka._check_choice('tombstones', c.tombstones, ARRAY['ignore', 'delete']);
   PERFORM pipeline_kafka._check_choice('on_error', c.on_error, ARRAY['dead_letter', 'stop']);
   PERFORM pipeline_kafka._check_choice('on_gap', c.on_gap, ARRAY['stop', 'earliest']);
-  PERFORM pipeline_kafka._check_choice('unknown_fields', c.unknown_fields, ARRAY['ignore', 'error']);
+  PERFORM pipeline_kafka._check_choice('unknown_fields', c.unknown_fields, ARRAY['ignore', 'error', 'collect']);
   PERFORM pipeline_kafka._check_range('batchsize', c.batchsize, 1, 2147483647);
   PERFORM pipeline_kafka._check_range('maxbytes', c.maxbytes, 1, 2147483647);
   PERFORM pipeline_kafka._check_range('timeout', c.timeout, 0, 2147483647);
@@ -233,15 +268,64 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('unknown option %s', quote_literal(unknown)),
       HINT = format('Options are an object with: %s.', array_to_string(pipeline_kafka._options(), ', '));
   END IF;
-  IF c.options ? 'mirror' AND jsonb_typeof(c.options -> 'mirror') <> 'boolean' THEN
-    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'the option mirror is neither true nor false';
+  SELECT o.key INTO unknown FROM jsonb_each(c.options) AS o
+    WHERE o.key IN ('mirror', 'framed', 'auto_evolve') AND jsonb_typeof(o.value) <> 'boolean' LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the option %s is neither true nor false', unknown);
   END IF;
+  PERFORM pipeline_kafka._check_fields(c);
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_settings(pipeline_kafka.consumers) IS 'Raises unless each setting has a value that it may have, and they go together.';
 
+CREATE OR REPLACE FUNCTION pipeline_kafka._check_fields(c pipeline_kafka.consumers) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  by_name boolean := c.format NOT IN ('text', 'csv', 'bytea') AND c.mapping IS NULL AND c.transform IS NULL;
+BEGIN
+  IF (c.unknown_fields = 'collect') <> (c.options ? 'collect_column') OR jsonb_typeof(c.options -> 'collect_column') <> 'string' THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'unknown_fields => ''collect'' and the option collect_column go together',
+      HINT = 'The option is the name of a column of type jsonb: options => ''{"collect_column": "rest"}''.';
+  END IF;
+  IF c.unknown_fields = 'collect' AND NOT by_name THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'unknown_fields => ''collect'' needs fields that go to columns by name',
+      HINT = 'Take it without a mapping and without a transform, with json, avro, protobuf or json_schema.';
+  END IF;
+  IF c.options -> 'auto_evolve' = 'true' AND (NOT by_name OR c.format = 'json' OR c.unknown_fields <> 'ignore') THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'the option auto_evolve needs fields that have types and go to columns by name',
+      HINT = 'Take it without a mapping and without a transform, with avro, protobuf or json_schema and unknown_fields => ''ignore''.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._check_fields(pipeline_kafka.consumers) IS 'Raises unless what is done with fields without a column goes with the rest.';
+
 CREATE OR REPLACE FUNCTION pipeline_kafka._options() RETURNS text[]
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$ SELECT ARRAY['mirror'] $$;
-COMMENT ON FUNCTION pipeline_kafka._options() IS 'The options of a consumer. mirror: false keeps positions out of the Kafka group.';
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT ARRAY['mirror', 'schema', 'message', 'key_schema', 'key_message', 'framed', 'auto_evolve', 'collect_column']
+$$;
+COMMENT ON FUNCTION pipeline_kafka._options() IS 'The options of a consumer. mirror: false keeps positions out of the Kafka group. schema, message, key_schema and key_message stand in for a registry; framed: messages begin with an id all the same. auto_evolve adds columns for new fields; collect_column takes the fields without a column.';
+
+CREATE OR REPLACE FUNCTION pipeline_kafka._check_place(c pipeline_kafka.consumers, relation regclass) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  r pg_class := (SELECT p FROM pg_class p WHERE p.oid = relation);
+  collects text := c.options ->> 'collect_column';
+  type oid := (SELECT coalesce(nullif(y.typbasetype, 0), y.oid) FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
+    WHERE a.attrelid = relation AND a.attname = collects AND a.attnum > 0 AND NOT a.attisdropped);
+BEGIN
+  IF c.unknown_fields = 'collect' AND type IS NULL THEN
+    RAISE EXCEPTION USING ERRCODE = '42703', MESSAGE = format('collect_column: %s has no column %I', relation, collects);
+  END IF;
+  IF c.unknown_fields = 'collect' AND type NOT IN ('json'::regtype, 'jsonb'::regtype) THEN
+    RAISE EXCEPTION USING ERRCODE = '42804', MESSAGE = format('collect_column: the column %I of %s is of type %s, not jsonb', collects, relation, type::regtype);
+  END IF;
+  IF c.options -> 'auto_evolve' = 'true' AND r.relkind NOT IN ('r', 'p') THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the option auto_evolve needs a table, and %s is none', relation);
+  END IF;
+  IF c.options -> 'auto_evolve' = 'true' AND NOT pg_has_role(current_user, r.relowner, 'USAGE') THEN
+    RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = format('the role %I does not own %s, and so cannot add columns', current_user, relation),
+      HINT = 'Call it as the owner of the table, or without the option auto_evolve.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._check_place(pipeline_kafka.consumers, regclass) IS 'Raises unless fields without a column have a place to go to.';
 
 CREATE OR REPLACE FUNCTION pipeline_kafka._check_target(c pipeline_kafka.consumers, relation regclass) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -255,6 +339,9 @@ BEGIN
   END IF;
   IF c.version_column IS NOT NULL THEN
     PERFORM pipeline_kafka._check_version_column(relation, c.version_column);
+  END IF;
+  IF c.options -> 'auto_evolve' = 'true' OR c.unknown_fields = 'collect' THEN
+    PERFORM pipeline_kafka._check_place(c, relation);
   END IF;
   IF c.mapping IS NOT NULL AND (c.format IN ('text', 'csv') OR c.transform IS NOT NULL) THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('a mapping does not go with %s',
@@ -289,9 +376,9 @@ BEGIN
     END IF;
     PERFORM pipeline_kafka._check_target(c, c.relation);
   ELSE
-    IF c.format <> 'json' AND c.route ^@ 'field:' THEN
+    IF c.format IN ('text', 'csv', 'bytea') AND c.route ^@ 'field:' THEN
       RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the format %s has no fields that name the relation', c.format),
-        HINT = 'Take the route key or header:NAME, or the format json.';
+        HINT = 'Take the route key or header:NAME, or a format with fields.';
     END IF;
     FOREACH relation IN ARRAY c.relations LOOP
       PERFORM pipeline_kafka._check_target(c, relation);

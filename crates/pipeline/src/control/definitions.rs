@@ -70,6 +70,8 @@ pub struct Settings {
     pub group_id: Option<String>,
     pub format: Format,
     pub key_format: Option<Format>,
+    /// The Schema Registry of the cluster; `None`: the row of the cluster is gone.
+    pub registry: Option<Registry>,
     pub delimiter: Option<String>,
     pub quote: Option<String>,
     pub escape: Option<String>,
@@ -106,9 +108,30 @@ pub struct Settings {
     pub config_version: i64,
 }
 
+impl Settings {
+    /// An option that is a text.
+    pub fn option_text(&self, name: &str) -> Option<&str> {
+        self.options.get(name)?.as_str()
+    }
+
+    /// Whether an option has this value.
+    pub fn option_is(&self, name: &str, value: bool) -> bool {
+        self.options.get(name) == Some(&serde_json::Value::Bool(value))
+    }
+}
+
+/// How the Schema Registry of a cluster is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Registry {
+    /// One address or several, separated by commas; `None`: there is no registry.
+    pub url: Option<String>,
+    /// Confluent's names; values `env:NAME` and `file:PATH` are not resolved yet.
+    pub properties: BTreeMap<String, String>,
+}
+
 /// Form of values, or of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Format {
     Json,
     /// COPY's text format: columns between delimiters, backslash escapes.
@@ -117,6 +140,17 @@ pub enum Format {
     Csv,
     /// The bytes as they are, into the only column.
     Bytea,
+    /// With a schema: of the registry, or given with the definition.
+    Avro,
+    Protobuf,
+    JsonSchema,
+}
+
+impl Format {
+    /// Whether messages are read by a schema.
+    pub fn has_schema(self) -> bool {
+        matches!(self, Format::Avro | Format::Protobuf | Format::JsonSchema)
+    }
 }
 
 /// What happens where a row is there already.

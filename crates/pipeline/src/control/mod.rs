@@ -21,8 +21,8 @@ mod start;
 pub use connection::{Change, Control, ControlOptions};
 pub(crate) use definitions::way_to_act;
 pub use definitions::{
-    Cluster, Column, Consumer, Definitions, Format, Mode, Relation, RelationKind, Replay, Route,
-    Settings, Target, Unreadable,
+    Cluster, Column, Consumer, Definitions, Format, Mode, Registry, Relation, RelationKind, Replay,
+    Route, Settings, Target, Unreadable,
 };
 pub use error::{Error, ErrorKind};
 pub(crate) use identity::SYSTEM_IDENTIFIER;

@@ -46,13 +46,19 @@ const REACHABLE: &str = "coalesce((SELECT pg_has_role(o.oid, CASE WHEN \
 const SUPERUSER: &str = "coalesce((SELECT o.rolsuper FROM pg_catalog.pg_roles o \
     WHERE o.rolname = c.owner), false)";
 
+/// How the registry of a consumer's cluster is reached.
+const REGISTRY: &str = "(SELECT jsonb_build_object('url', k.registry_url, 'properties', \
+    (SELECT coalesce(jsonb_object_agg(key, value), '{}') \
+     FROM pg_catalog.jsonb_each_text(k.registry_properties))) \
+    FROM pipeline_kafka.clusters k WHERE k.name = c.cluster)";
+
 fn consumers_sql() -> String {
     format!(
         "SELECT c.id, to_jsonb(c) - {VOLATILE} || jsonb_build_object('owner_reachable', {REACHABLE}, \
          'owner_superuser', {SUPERUSER}, \
          'started', c.started_at IS NOT NULL, 'tombstones_delete', c.tombstones = 'delete', \
          'stop_on_error', c.on_error = 'stop', 'gap_earliest', c.on_gap = 'earliest', \
-         'unknown_fields_error', c.unknown_fields = 'error', \
+         'unknown_fields_error', c.unknown_fields = 'error', 'registry', {REGISTRY}, \
          'the_relation', {RELATION} c.relation), \
          'the_relations', (SELECT jsonb_agg({RELATION} u.relation) ORDER BY u.place) \
            FROM unnest(c.relations) WITH ORDINALITY AS u(relation, place))) \

@@ -13,12 +13,14 @@ mod copy;
 mod csv;
 mod line;
 mod routed;
+mod stated;
 mod text;
 mod whole;
 
 pub use copy::CopyConverter;
 pub use csv::Csv;
 pub use routed::Routed;
+pub(crate) use stated::Stated;
 pub use text::Text;
 pub use whole::{OneColumn, WholeText};
 

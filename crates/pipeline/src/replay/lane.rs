@@ -78,7 +78,7 @@ pub(super) fn start(
         role: Some(replay.owner.clone()),
         relation: into.table.clone(),
         parallelism: 1,
-        framed: false,
+        framed: format::is_framed(&consumer.settings),
     };
     let sink = consumer_sink(pool, target, writes::sink_settings(&consumer)?);
     let settings = LaneSettings {

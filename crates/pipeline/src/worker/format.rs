@@ -3,9 +3,10 @@
 //! Place in the data path: at the start of a lane. The one place that knows which converter reads
 //! which format.
 
+use super::schemas;
 use super::writes::names;
 use crate::control::{Column, Format, Settings, Target};
-use crate::formats::{CopyConverter, Csv, OneColumn, Read, Routed, Text, WholeText};
+use crate::formats::{CopyConverter, Csv, OneColumn, Read, Routed, Stated, Text, WholeText};
 use crate::mapping::Mapping;
 use api::{Converter, Side};
 use config::Props;
@@ -38,6 +39,7 @@ pub(crate) fn chain_to(settings: &Settings, target: &Target) -> Result<Chain, St
 pub(crate) fn chain(settings: &Settings, columns: Option<&[Column]>) -> Result<Chain, String> {
     let value: Box<dyn Converter> = match (settings.format, columns) {
         (Format::Json, _) => json(Side::Value)?,
+        (format, _) if format.has_schema() => schemas::converter(settings, format, Side::Value)?,
         // The function takes messages apart itself: the columns are those that it makes.
         (Format::Text | Format::Csv, _) if settings.transform.is_some() => {
             Box::new(WholeText::default())
@@ -85,19 +87,46 @@ fn whole(settings: &Settings, columns: &[Column]) -> Option<BTreeMap<String, Str
 fn by_place(settings: &Settings) -> bool {
     match settings.format {
         _ if settings.transform.is_some() => false,
-        Format::Json => false,
+        Format::Json | Format::Avro | Format::Protobuf | Format::JsonSchema => false,
         Format::Text | Format::Csv => true,
         Format::Bytea => settings.mapping.is_none(),
     }
 }
 
+/// How keys are read; `None`: not at all. Tombstones are keys and nothing else; keys that nobody asks
+/// for must not fail.
+fn key_format(settings: &Settings) -> Option<Format> {
+    settings.key_format.or_else(|| settings.tombstones_delete.then_some(settings.format))
+}
+
+/// Whether messages begin with the id of a schema.
+pub(crate) fn is_framed(settings: &Settings) -> bool {
+    let sides = [(Some(settings.format), "schema"), (key_format(settings), "key_schema")];
+    let framed = |(format, given): (Option<Format>, &str)| {
+        format.is_some_and(Format::has_schema)
+            && (!settings.options.contains_key(given) || settings.option_is("framed", true))
+    };
+    sides.into_iter().any(framed)
+}
+
+/// What values are read by, where that depends on nothing but these words.
+pub(crate) fn read_alike(settings: &Settings) -> Option<String> {
+    match settings.format {
+        Format::Json => Some("json".to_owned()),
+        format if format.has_schema() => {
+            let options = ["schema", "message", "framed"].map(|name| settings.options.get(name));
+            Some(format!("{format:?} {options:?}"))
+        }
+        _ => None,
+    }
+}
+
 fn key(settings: &Settings) -> Result<Box<dyn Converter>, String> {
-    // Tombstones are keys and nothing else; keys that nobody asks for must not fail.
-    let alike = settings.tombstones_delete.then_some(settings.format);
-    match settings.key_format.or(alike) {
+    match key_format(settings) {
+        Some(format) if format.has_schema() => schemas::converter(settings, format, Side::Key),
         Some(Format::Json) => json(Side::Key),
         Some(Format::Text | Format::Csv) => Ok(Box::new(WholeText::default())),
-        Some(Format::Bytea) | None => built_in("ByteArrayConverter", Side::Key, &Props::new()),
+        _ => built_in("ByteArrayConverter", Side::Key, &Props::new()),
     }
 }
 
@@ -120,7 +149,7 @@ fn by_places(settings: &Settings, columns: &[Column]) -> Result<Box<dyn Read>, S
             };
             Ok(Box::new(CopyConverter::csv(form, columns.to_vec())))
         }
-        Format::Json | Format::Bytea => {
+        _ => {
             let mut open = columns.iter().filter(|column| !column.identity);
             match (open.next(), open.next()) {
                 (Some(only), None) => Ok(Box::new(OneColumn::new(only))),
@@ -134,7 +163,7 @@ fn by_places(settings: &Settings, columns: &[Column]) -> Result<Box<dyn Read>, S
 
 fn json(side: Side) -> Result<Box<dyn Converter>, String> {
     let plain: Props = [("schemas.enable", "false")].into_iter().collect();
-    built_in("JsonConverter", side, &plain)
+    Ok(Box::new(Stated::text(built_in("JsonConverter", side, &plain)?)))
 }
 
 fn built_in(class: &str, side: Side, props: &Props) -> Result<Box<dyn Converter>, String> {

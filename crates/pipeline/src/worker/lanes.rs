@@ -9,7 +9,7 @@ use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
 use super::writes::sink_settings;
 use crate::control::Questions;
-use crate::control::{Consumer, Format, Target};
+use crate::control::{Consumer, Target};
 use api::Error;
 use kafka::Admin;
 use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
@@ -84,8 +84,8 @@ impl Workshop {
         let mut chain = format::chain_to(settings, &consumer.target)?;
         // What values become depends on nothing else of the consumer; lanes of the same place have the
         // same partitions.
-        if settings.format == Format::Json {
-            let place = format!("json, lane {} of {}", place.0, place.1);
+        if let Some(how) = format::read_alike(settings) {
+            let place = format!("{how}, lane {} of {}", place.0, place.1);
             let group = settings.group_id.clone().unwrap_or_default();
             let like = (consumer.cluster.clone(), group, consumer.topic.clone(), place);
             chain.value = self.decoded.share(like, chain.value);
@@ -99,7 +99,7 @@ impl Workshop {
             role: Some(settings.owner.clone()),
             relation: relation.clone(),
             parallelism: place.1 as usize,
-            framed: false,
+            framed: format::is_framed(settings),
         };
         let writes = sink_settings(consumer).map_err(report)?;
         let sink = consumer_sink(&self.pool, target.clone(), writes);

@@ -20,6 +20,7 @@ mod readers;
 mod reconcile;
 mod replays;
 mod router;
+mod schemas;
 mod standing;
 pub(crate) mod starts;
 pub(crate) mod writes;

@@ -92,7 +92,7 @@ fn client(kind: ClientKind, props: &Props) -> Result<ClientSettings, String> {
 }
 
 /// The value itself, or what it refers to.
-fn resolved(key: &str, value: &str) -> Result<String, String> {
+pub(super) fn resolved(key: &str, value: &str) -> Result<String, String> {
     if let Some(name) = value.strip_prefix("env:") {
         return std::env::var(name).map_err(|_| {
             format!("property {key}: the environment of the worker has no usable variable {name}")

@@ -28,6 +28,11 @@ pub(crate) fn sink_settings(consumer: &Consumer) -> Result<SinkSettings, Error> 
     if settings.unknown_fields_error || by_place {
         writes.unknown_fields = UnknownFields::Error;
     }
+    // It goes with unknown_fields = 'collect' alone.
+    if let Some(column) = settings.option_text("collect_column") {
+        writes.unknown_fields = UnknownFields::Collect(column.to_owned());
+    }
+    writes.auto_evolve = settings.option_is("auto_evolve", true);
     writes.rows_max = settings.batchsize as usize;
     writes.tolerance = if settings.stop_on_error { Tolerance::None } else { Tolerance::All };
     writes.mapped = settings.mapping.is_some();

@@ -92,7 +92,6 @@ fn settings() {
         ("format => 'csv', delimiter => '\"'", "22023", "the same"),
         ("format => 'text', delimiter => 'n'", "22023", "cannot have the delimiter"),
         ("format => 'bytea'", "22023", "mapping => "),
-        ("format => 'avro'", "55000", "registry_url"),
         ("batchsize => 0", "22023", "between 1 and"),
         ("maxbytes => -1", "22023", "between 1 and"),
         ("parallelism => 0", "22023", "between 1 and"),
@@ -113,11 +112,107 @@ fn settings() {
     .collect();
     let cases: Vec<_> = cases.iter().map(|(c, code, text)| (c.as_str(), *code, *text)).collect();
     all_refused(&database, &cases);
+}
+
+/// Schemas of a registry or of the definition, and what is done with fields without a column.
+#[test]
+fn schemas_and_fields() {
+    let database = with_orders();
+    let call = |setting: &str| format!("consume_begin('t', 'orders', {setting})");
+    let options =
+        |setting: &str, options: &str| call(&format!("{setting}, options => '{options}'"));
+    let avro = "format => 'avro'";
+    let cases = [
+        (call(avro), "55000", "\"schema\""),
+        (call("key_format => 'protobuf'"), "55000", "registry_url"),
+        (
+            options("format => 'json'", "{\"key_schema\": {}}"),
+            "22023",
+            "key_schema does not go with key_format",
+        ),
+        (
+            options("format => 'json'", "{\"schema\": {}}"),
+            "22023",
+            "avro, protobuf and json_schema",
+        ),
+        (options(avro, "{\"schema\": \"{\"}"), "22023", "no JSON"),
+        (options(avro, "{\"schema\": 7}"), "22023", "no schema"),
+        (options("format => 'protobuf'", "{\"schema\": {}}"), "22023", ".proto"),
+        (options(avro, "{\"schema\": {}, \"message\": \"m\"}"), "22023", "protobuf"),
+        (
+            options("format => 'protobuf'", "{\"schema\": \"\", \"message\": 1}"),
+            "22023",
+            "name of a message",
+        ),
+        (options("format => 'json'", "{\"framed\": true}"), "22023", "framed goes with"),
+        (options(avro, "{\"schema\": {}, \"framed\": 1}"), "22023", "neither true nor false"),
+        (
+            options(
+                "format => 'avro', mode => 'upsert', tombstones => 'delete'",
+                "{\"schema\": {}}",
+            ),
+            "55000",
+            "key_schema",
+        ),
+        (options("format => 'json'", "{\"auto_evolve\": true}"), "22023", "have types"),
+        (options(avro, "{\"schema\": {}, \"auto_evolve\": 1}"), "22023", "neither true nor false"),
+        (
+            options(
+                "format => 'avro', unknown_fields => 'error'",
+                "{\"schema\": {}, \"auto_evolve\": true}",
+            ),
+            "22023",
+            "have types",
+        ),
+        (call("unknown_fields => 'collect'"), "22023", "collect_column"),
+        (options("format => 'json'", "{\"collect_column\": \"doc\"}"), "22023", "go together"),
+        (
+            options("unknown_fields => 'collect'", "{\"collect_column\": \"rest\"}"),
+            "42703",
+            "no column rest",
+        ),
+        (
+            options("unknown_fields => 'collect'", "{\"collect_column\": \"total\"}"),
+            "42804",
+            "not jsonb",
+        ),
+        (
+            options(
+                "format => 'csv', unknown_fields => 'collect'",
+                "{\"collect_column\": \"doc\"}",
+            ),
+            "22023",
+            "by name",
+        ),
+    ];
+    let cases: Vec<_> =
+        cases.iter().map(|(call, code, text)| (call.as_str(), *code, *text)).collect();
+    all_refused(&database, &cases);
+    database.execute("CREATE VIEW seen AS SELECT * FROM orders");
+    let evolving = "format => 'avro', options => '{\"schema\": {}, \"auto_evolve\": true}'";
+    all_refused(
+        &database,
+        &[(&format!("consume_begin('t', 'seen', {evolving})"), "22023", "needs a table")],
+    );
+    let fine = [
+        options(avro, "{\"schema\": {\"type\": \"int\"}, \"framed\": true}"),
+        call("unknown_fields => 'collect', options => '{\"collect_column\": \"doc\"}'"),
+        call(evolving),
+    ];
+    for call in fine {
+        results(&database, &format!("SELECT pipeline_kafka.{call}"));
+    }
     results(
         &database,
-        "SELECT pipeline_kafka.set_cluster('k:9092', registry_url => 'http://r:8081')",
+        "SELECT pipeline_kafka.set_cluster('k:9092', registry_url => 'http://r:8081,https://s')",
     );
-    all_refused(&database, &[("consume_begin('t', 'orders', format => 'avro')", "0A000", "avro")]);
+    for format in ["avro", "protobuf", "json_schema"] {
+        let call = call(&format!(
+            "format => '{format}', key_format => '{format}', mapping => \
+            '{{\"id\": \"key.id\"}}'"
+        ));
+        results(&database, &format!("SELECT pipeline_kafka.{call}"));
+    }
 }
 
 #[test]
@@ -325,6 +420,7 @@ fn clusters() {
             ("set_cluster('k:9092', '{\"a\": {}}')", "22023", "neither a text"),
             ("set_cluster('k:9092', '{\"group.id\": \"g\"}')", "22023", "set by the worker"),
             ("set_cluster('k:9092', registry_url => 'registry:8081')", "22023", "http"),
+            ("set_cluster('k:9092', registry_url => 'http://u:pass@r')", "22023", "env:"),
             ("set_cluster('k:9092', name => 'a b')", "22023", "invalid name"),
             ("add_broker('k1:9092')", "42710", "already"),
             ("remove_broker('k9:9092')", "42704", "k1:9092,k2:9092"),

@@ -24,7 +24,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ("cli", &["config", "connector-files"]),
     ("kafka", &["data", "config", "keystores"]),
     ("runtime", &["data", "config", "api", "kafka"]),
-    ("pipeline", &["data", "config", "api", "converters", "sql", "kafka", "runtime"]),
+    ("pipeline", &["data", "config", "api", "registry", "converters", "sql", "kafka", "runtime"]),
     ("herder", &["data", "config", "api", "kafka", "runtime"]),
     ("rest", &["data", "config", "api", "runtime", "herder"]),
     ("server", SERVER),
