@@ -197,7 +197,7 @@ impl Worker {
     }
 
     /// A converter of the connector's own, configured by its own keys alone; else the worker's.
-    pub(super) fn converter(
+    pub(in crate::worker) fn converter(
         &self,
         key: &str,
         side: Side,

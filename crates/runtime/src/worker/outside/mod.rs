@@ -7,7 +7,7 @@ mod kafka_side;
 
 use super::Worker;
 use super::describe::ConfigInfos;
-use api::{Check, Checking, Connector, Error};
+use api::{Check, Checking, Connector, Error, Side};
 use config::{Given, Props};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 /// A side that heeds no deadline is left behind after this.
 const GRACE: Duration = Duration::from_secs(2);
 const OTHER_SIDE: &str = "connector";
+const CONVERTERS: &str = "converters";
 
 impl Worker {
     /// What a configuration says, and what there is to say of the outside if that is asked for: here
@@ -63,13 +64,52 @@ impl Worker {
             let props = props.clone();
             elsewhere(OTHER_SIDE, deadline, move || (plugin.make)().check(&asked, &props))
         };
-        // Where only Kafka knows the topics it is asked first, else both at once.
-        let early = (!by_pattern).then(|| other(asked.clone()));
+        let both = |asked: Checking| {
+            let converters = self.look_at_converters(&props, asked.clone());
+            (other(asked), converters)
+        };
+        // Where only Kafka knows the topics it is asked first, else all at once.
+        let early = (!by_pattern).then(|| both(asked.clone()));
         let mut checks = Vec::new();
         let found = self.look_at_kafka(&connector, &props, &asked, &mut checks);
-        let late = early.unwrap_or_else(|| other(Checking { topics: found, ..asked }));
-        checks.extend(late());
+        let (other, converters) =
+            early.unwrap_or_else(|| both(Checking { topics: found, ..asked }));
+        checks.extend(converters());
+        checks.extend(other());
         Ok(checks)
+    }
+
+    /// What the converters of keys and values need from outside, such as a registry of schemas.
+    fn look_at_converters(
+        &self,
+        props: &Props,
+        asked: Checking,
+    ) -> impl FnOnce() -> Vec<Check> + use<> {
+        let sides = [("key.converter", Side::Key), ("value.converter", Side::Value)];
+        // Keys of the worker's converters are not the connector's.
+        let own = sides.map(|(key, _)| props.contains(key));
+        let made = sides.map(|(key, side)| (key, side, self.converter(key, side, props)));
+        elsewhere(CONVERTERS, asked.deadline, move || {
+            let mut checks = Vec::new();
+            for ((key, side, made), own) in made.into_iter().zip(own) {
+                match made {
+                    Ok(mut converter) => {
+                        checks.extend(converter.check(side, &asked).into_iter().map(
+                            |mut check| {
+                                let below = check.key.take().filter(|_| own);
+                                check.key = Some(below.map_or_else(
+                                    || key.to_owned(),
+                                    |below| format!("{key}.{below}"),
+                                ));
+                                check
+                            },
+                        ));
+                    }
+                    Err(error) => checks.push(Check::of_error(CONVERTERS, &error).key(key)),
+                }
+            }
+            checks
+        })
     }
 }
 
