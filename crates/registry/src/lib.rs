@@ -10,8 +10,12 @@
 //! - what the registry says about a schema (unknown, refused) is an answer, not an error;
 //! - no secret is in a message, a log line or `Debug`.
 
+mod cache;
 pub mod framing;
+mod http;
+mod references;
 mod registry;
+mod rest;
 pub mod schema;
 pub mod settings;
 pub mod subject;

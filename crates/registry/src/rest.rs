@@ -1,0 +1,208 @@
+//! The questions that are asked, and what their answers look like.
+//!
+//! Invariant: an answer that is not of the expected form is no answer about a schema.
+
+use crate::http::{Answer, Ask, Http};
+use crate::settings::encode;
+use crate::{Draft, Kind, Reference, Refused, SchemaId, Stored};
+use api::{Error, Result};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A schema as it is answered: its references are only named.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    pub(crate) kind: Result<Kind, String>,
+    pub(crate) text: Arc<str>,
+    pub(crate) references: Vec<Reference>,
+    pub(crate) id: Option<i32>,
+    pub(crate) guid: Option<[u8; 16]>,
+    pub(crate) version: Option<i32>,
+}
+
+/// A version of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Version {
+    Number(i32),
+    Latest,
+}
+
+/// A schema by its id or guid.
+pub(crate) fn schema(http: &Http, id: &SchemaId) -> Result<Result<Plain, Refused>> {
+    let path = match id {
+        SchemaId::Id(id) => format!("/schemas/ids/{id}"),
+        SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
+    };
+    get(http, &path, plain)
+}
+
+/// The subjects that a schema is registered in, with its versions there. Empty where the registry does
+/// not tell.
+pub(crate) fn versions(http: &Http, id: i32) -> Result<Vec<(String, i32)>> {
+    let list = get(http, &format!("/schemas/ids/{id}/versions"), |json| {
+        let one = |json: &Value| Some((text(json, "subject")?, number(json, "version")?));
+        json.as_array()?.iter().map(one).collect::<Option<Vec<_>>>()
+    });
+    match list {
+        Ok(list) => Ok(list.unwrap_or_default()),
+        // A registry without this question, or a login that may read schemas only.
+        Err(error) if error.kind == api::ErrorKind::Config => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number of the schema of a guid; none where the registry does not tell.
+pub(crate) fn id_of_guid(http: &Http, guid: &SchemaId) -> Result<Option<i32>> {
+    let ids = get(http, &format!("/schemas/guids/{guid}/ids"), |json| {
+        Some(json.as_array()?.iter().find_map(|json| number(json, "id")))
+    });
+    match ids {
+        Ok(ids) => Ok(ids.ok().flatten()),
+        Err(error) if error.kind == api::ErrorKind::Config => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A version of a subject, also one that was deleted: schemas that refer to it still do.
+pub(crate) fn version(
+    http: &Http,
+    subject: &str,
+    version: Version,
+) -> Result<Result<Plain, Refused>> {
+    let subject = encode(subject);
+    let path = match version {
+        Version::Number(number) => format!("/subjects/{subject}/versions/{number}?deleted=true"),
+        Version::Latest => format!("/subjects/{subject}/versions/latest"),
+    };
+    get(http, &path, plain)
+}
+
+/// Registers a schema.
+pub(crate) fn register(
+    http: &Http,
+    subject: &str,
+    draft: &Draft,
+    normalize: bool,
+) -> Result<Result<Stored, Refused>> {
+    let query = if normalize { "?normalize=true" } else { "" };
+    let path = format!("/subjects/{}/versions{query}", encode(subject));
+    post(http, &path, draft)
+}
+
+/// Finds a schema in a subject.
+pub(crate) fn lookup(
+    http: &Http,
+    subject: &str,
+    draft: &Draft,
+    normalize: bool,
+) -> Result<Result<Stored, Refused>> {
+    let query = if normalize { "?normalize=true" } else { "" };
+    post(http, &format!("/subjects/{}{query}", encode(subject)), draft)
+}
+
+fn post(http: &Http, path: &str, draft: &Draft) -> Result<Result<Stored, Refused>> {
+    let mut body = json!({"schema": draft.text});
+    if draft.kind != Kind::Avro {
+        body["schemaType"] = draft.kind.name().into();
+    }
+    if !draft.references.is_empty() {
+        let one = |each: &Reference| json!({"name": each.name, "subject": each.subject, "version": each.version});
+        body["references"] = draft.references.iter().map(one).collect();
+    }
+    let stored = |json: &Value| {
+        let (guid, version) = (guid(json), number(json, "version"));
+        Some(Stored { id: number(json, "id")?, guid, version })
+    };
+    answer(http, &Ask { path, body: Some(&body) }, stored)
+}
+
+fn get<T>(
+    http: &Http,
+    path: &str,
+    read: impl FnOnce(&Value) -> Option<T>,
+) -> Result<Result<T, Refused>> {
+    answer(http, &Ask { path, body: None }, read)
+}
+
+fn answer<T>(
+    http: &Http,
+    ask: &Ask<'_>,
+    read: impl FnOnce(&Value) -> Option<T>,
+) -> Result<Result<T, Refused>> {
+    match http.send(ask)? {
+        Answer::Refusal(refused) => Ok(Err(refused)),
+        Answer::Success(json) => match read(&json) {
+            Some(read) => Ok(Ok(read)),
+            None => {
+                let text = format!(
+                    "{}{}: the answer has another form than a Schema Registry's",
+                    http.shown(),
+                    ask.path
+                );
+                Err(Error::config(text)
+                    .hint("is schema.registry.url the address of a Schema Registry?"))
+            }
+        },
+    }
+}
+
+fn plain(json: &Value) -> Option<Plain> {
+    let kind = match json.get("schemaType").and_then(Value::as_str) {
+        None | Some("") => Ok(Kind::Avro),
+        Some(name) => Kind::parse(name).ok_or_else(|| name.to_owned()),
+    };
+    let one = |json: &Value| {
+        let (name, subject) = (text(json, "name")?, text(json, "subject")?);
+        Some(Reference { name, subject, version: number(json, "version")? })
+    };
+    let references = match json.get("references") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(list) => list.as_array()?.iter().map(one).collect::<Option<_>>()?,
+    };
+    Some(Plain {
+        kind,
+        text: json.get("schema")?.as_str()?.into(),
+        references,
+        id: number(json, "id"),
+        guid: guid(json),
+        version: number(json, "version"),
+    })
+}
+
+fn text(json: &Value, name: &str) -> Option<String> {
+    json.get(name)?.as_str().map(str::to_owned)
+}
+
+fn number(json: &Value, name: &str) -> Option<i32> {
+    json.get(name)?.as_i64().and_then(|number| i32::try_from(number).ok())
+}
+
+fn guid(json: &Value) -> Option<[u8; 16]> {
+    let digits: String = json.get("guid")?.as_str()?.chars().filter(|c| *c != '-').collect();
+    u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32).map(u128::to_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_of_every_kind_and_what_is_none() {
+        let avro = plain(&json!({"schema": "\"int\""})).unwrap();
+        assert_eq!((avro.kind, avro.references.len()), (Ok(Kind::Avro), 0));
+        let guid = "89791762-2336-4186-9674-299b90a802e2";
+        let full = json!({"schema": "s", "schemaType": "PROTOBUF", "id": 7, "version": 2, "guid": guid,
+            "references": [{"name": "a.proto", "subject": "a", "version": 1}]});
+        let full = plain(&full).unwrap();
+        assert_eq!((full.kind, full.id, full.version), (Ok(Kind::Protobuf), Some(7), Some(2)));
+        assert_eq!(SchemaId::Guid(full.guid.unwrap()).to_string(), guid);
+        assert_eq!(full.references[0].subject, "a");
+        assert_eq!(
+            plain(&json!({"schema": "s", "schemaType": "XML"})).unwrap().kind,
+            Err("XML".into())
+        );
+        for other in [json!({}), json!({"schema": 1}), json!({"schema": "s", "references": [{}]})] {
+            assert!(plain(&other).is_none(), "{other}");
+        }
+    }
+}
