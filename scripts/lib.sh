@@ -2,6 +2,9 @@
 # Callers have set -euo pipefail and ROOT (the top folder of the repository).
 
 KAFKA_VERSION=4.4.0
+# Apicurio Registry, which speaks Confluent's interface; the older one where there is no Java 21.
+REGISTRY_VERSION=3.3.3
+REGISTRY_VERSION_JAVA_17=2.6.13.Final
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
@@ -23,10 +26,10 @@ java_major() { # prints the major version of the java given, or 0
   case $line in '' | *[!0-9]*) echo 0 ;; *) echo "$line" ;; esac
 }
 
-find_java() { # prints a java of version 17 or newer
+find_java() { # find_java [MAJOR]: prints a java of that version or newer, 17 unless given
   local java
   for java in "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java || true)" /usr/lib/jvm/*/bin/java; do
-    if [ -n "$java" ] && [ -x "$java" ] && [ "$(java_major "$java")" -ge 17 ]; then
+    if [ -n "$java" ] && [ -x "$java" ] && [ "$(java_major "$java")" -ge "${1:-17}" ]; then
       echo "$java"
       return
     fi
@@ -68,15 +71,23 @@ install_missing() { # installs what MISSING lists where that is possible, else s
   fi
 }
 
-kafka_libs_dir() {
-  echo "${COPYCAT_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/copycat-test}/kafka-$KAFKA_VERSION"
+test_cache() {
+  echo "${COPYCAT_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/copycat-test}"
 }
+
+kafka_libs_dir() { echo "$(test_cache)/kafka-$KAFKA_VERSION"; }
+
+registry_version() {
+  if find_java 21 >/dev/null; then echo "$REGISTRY_VERSION"; else echo "$REGISTRY_VERSION_JAVA_17"; fi
+}
+
+registry_dir() { echo "$(test_cache)/registry-$(registry_version)"; }
 
 need_server_tools() { # lists what starting the servers lacks
   find_java >/dev/null || MISSING+=(default-jre-headless)
   find_pg_bin >/dev/null || MISSING+=(postgresql)
   have pgbouncer || [ -x /usr/sbin/pgbouncer ] || MISSING+=(pgbouncer)
-  [ -e "$(kafka_libs_dir)/complete" ] || need mvn maven
+  { [ -e "$(kafka_libs_dir)/complete" ] && [ -e "$(registry_dir)/complete" ]; } || need mvn maven
   need perl perl
   python3 -c 'import ensurepip, venv' 2>/dev/null || MISSING+=(python3-venv)
   need ps procps
@@ -126,6 +137,22 @@ fetch_kafka() { # copies the broker's jars into the cache, once a machine
   # Another run may have been first; both copies are the same.
   mv -T "$part" "$libs" 2>/dev/null || rm -rf "$part"
   [ -e "$libs/complete" ] || die "$libs is incomplete; remove it and run this again"
+}
+
+fetch_registry() { # unpacks Apicurio Registry into the cache, once a machine
+  local dir version part
+  dir=$(registry_dir) version=$(registry_version)
+  [ -e "$dir/complete" ] && return
+  say "fetching Apicurio Registry $version into $dir"
+  mkdir -p "$(dirname "$dir")"
+  part=$(mktemp -d "$dir.XXXXXX")
+  mvn -q -B dependency:copy -Dartifact="io.apicurio:apicurio-registry-app:$version:tar.gz:all" \
+    -DoutputDirectory="$part" </dev/null >&2 && tar -xzf "$part"/*.tar.gz -C "$part" && rm -f "$part"/*.tar.gz ||
+    { rm -rf "$part"; die "Maven could not fetch Apicurio Registry $version"; }
+  touch "$part/complete"
+  # Another run may have been first; both copies are the same.
+  mv -T "$part" "$dir" 2>/dev/null || rm -rf "$part"
+  [ -e "$dir/complete" ] || die "$dir is incomplete; remove it and run this again"
 }
 
 # Ports outside the range from which the system takes those of outgoing connections: a client

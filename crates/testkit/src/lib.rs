@@ -13,6 +13,7 @@ pub mod postgres;
 mod private;
 pub mod process;
 mod random;
+pub mod registry;
 pub mod replay;
 mod shared;
 mod wait;

@@ -45,6 +45,11 @@ pub(crate) fn state() -> PathBuf {
     std::env::var_os("COPYCAT_TEST_STATE").map_or_else(|| root().join(".dev/servers"), Into::into)
 }
 
+/// What `scripts/servers VERB` prints.
+pub(crate) fn script(verb: &str) -> Result<String> {
+    Ok(run(&root().join("scripts/servers"), verb)?.trim().to_owned())
+}
+
 fn find() -> Result<Shared> {
     if std::env::var_os("COPYCAT_TEST_KAFKA").is_some() {
         return build(|name| std::env::var(name).ok());

@@ -48,8 +48,8 @@ pub(super) fn of_answer(
         ),
         403 => wrong("this login may not do that; give it the right in the Schema Registry"),
         407 => wrong("the proxy of proxy.host wants a login"),
-        // A path that is not there is answered with the status alone, and by any web server.
-        404 | 405 if code.is_none_or(|code| code == i64::from(status)) => wrong(
+        // Registries number what they do not have from 40401; a path that is not there is no such thing.
+        404 | 405 if !code.is_some_and(|code| (40400..40500).contains(&code)) => wrong(
             "nothing answers under this path: is the path of schema.registry.url right? That of \
              Apicurio Registry is /apis/ccompat/v7",
         ),
@@ -172,6 +172,7 @@ mod tests {
             (403, None, "the right in"),
             (404, None, "/apis/ccompat/v7"),
             (404, Some(json!({"error_code": 404, "message": "HTTP 404 Not Found"})), "path of"),
+            (404, Some(json!({"error_code": 0, "message": "RESTEASY003210"})), "path of"),
             (405, None, "path of"),
             (407, None, "proxy"),
         ] {
