@@ -11,3 +11,4 @@ mod markers;
 pub(crate) mod options;
 pub(crate) mod schema;
 mod to_avro;
+mod write;

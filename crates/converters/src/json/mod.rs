@@ -29,6 +29,7 @@ use config::Props;
 use data::{Batch, Cell, Rows, Schema, Span, ValueParts};
 use envelope::{Recent, Schemas, split};
 use fault::Fault;
+pub(crate) use number::{rescale, shortest};
 use options::Options;
 use plain::Shape;
 use plan::Plan;

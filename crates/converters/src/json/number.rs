@@ -237,7 +237,7 @@ impl Number {
 }
 
 /// The same value at another scale, where that loses no digit.
-fn rescale(unscaled: &[u8], from: i32, to: i32) -> Option<Vec<u8>> {
+pub(crate) fn rescale(unscaled: &[u8], from: i32, to: i32) -> Option<Vec<u8>> {
     let value = BigInt::from_signed_bytes_be(unscaled);
     let zero = BigInt::from(0);
     if from == to || value == zero {
