@@ -11,6 +11,7 @@ mod batch;
 mod boolean;
 mod byte_array;
 mod json;
+mod json_schema;
 mod kind;
 mod number;
 // Until it is registered.

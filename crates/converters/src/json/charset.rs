@@ -7,7 +7,7 @@ use std::borrow::Cow;
 ///
 /// # Errors
 /// UTF-16 or UTF-32 that is broken.
-pub(super) fn to_utf8(record: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
+pub(crate) fn to_utf8(record: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     // A record that begins like any JSON text has neither a mark nor a zero byte.
     if !matches!(record, [0xef | 0xfe | 0xff | 0, ..] | [_, 0, ..]) {
         return Ok(Cow::Borrowed(record));

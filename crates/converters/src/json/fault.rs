@@ -14,7 +14,7 @@ const BUILDER_EXCEPTION: &str = "org.apache.kafka.connect.errors.SchemaBuilderEx
 
 /// One pointer wide, so that results on the hot path stay as small as a cell.
 #[derive(Debug)]
-pub(super) struct Fault(Box<Inner>);
+pub(crate) struct Fault(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -27,19 +27,19 @@ struct Inner {
 impl Fault {
     /// A value that does not fit its schema, or a schema that is none.
     #[cold]
-    pub(super) fn data(message: impl Into<Cow<'static, str>>) -> Fault {
+    pub(crate) fn data(message: impl Into<Cow<'static, str>>) -> Fault {
         Fault::new(message.into(), DATA_EXCEPTION)
     }
 
     /// A schema that Connect's builder refuses.
     #[cold]
-    pub(super) fn builder(message: impl Into<Cow<'static, str>>) -> Fault {
+    pub(crate) fn builder(message: impl Into<Cow<'static, str>>) -> Fault {
         Fault::new(message.into(), BUILDER_EXCEPTION)
     }
 
     /// Bytes that are no JSON: what is wrong, and at which byte of the record.
     #[cold]
-    pub(super) fn syntax(what: &str, at: usize) -> Fault {
+    pub(crate) fn syntax(what: &str, at: usize) -> Fault {
         Fault::new(Cow::Owned(format!("{SYNTAX}{what} at byte {at}")), DATA_EXCEPTION)
     }
 
@@ -49,26 +49,31 @@ impl Fault {
 
     /// The same fault, seen from outside the field it happened in.
     #[cold]
-    pub(super) fn within(mut self, field: &str) -> Fault {
+    pub(crate) fn within(mut self, field: &str) -> Fault {
         self.0.path.push(field.to_owned());
         self
     }
 
     /// The same fault, seen from outside the list whose item of this number it happened in.
     #[cold]
-    pub(super) fn within_item(mut self, index: usize) -> Fault {
+    pub(crate) fn within_item(mut self, index: usize) -> Fault {
         self.0.path.push(format!("[{index}]"));
         self
     }
 
     /// What the batch keeps of the record: the text, the exception class and the field.
-    pub(super) fn reject(self) -> Rejection {
-        let column = self.path();
-        let Inner { message, exception, .. } = *self.0;
-        Rejection { message: message.into_owned(), exception, class: super::CLASS, column }
+    pub(crate) fn reject(self) -> Rejection {
+        self.reject_by(super::CLASS)
     }
 
-    pub(super) fn message(&self) -> &str {
+    /// The same of another converter's record.
+    pub(crate) fn reject_by(self, class: &'static str) -> Rejection {
+        let column = self.path();
+        let Inner { message, exception, .. } = *self.0;
+        Rejection { message: message.into_owned(), exception, class, column }
+    }
+
+    pub(crate) fn message(&self) -> &str {
         &self.0.message
     }
 

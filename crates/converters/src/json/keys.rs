@@ -12,7 +12,7 @@ const PAIRS_COMPARED_MAX: usize = 16;
 
 impl Reader<'_> {
     /// Of pairs with one key keeps the last value, in the place of the first.
-    pub(super) fn drop_repeated(&mut self, mark: usize) {
+    pub(crate) fn drop_repeated(&mut self, mark: usize) {
         let cells = self.scratch.cells.get_mut(mark..).unwrap_or_default();
         let pairs = cells.len() / 2;
         if pairs < 2 {

@@ -7,21 +7,21 @@
 //! converter; whatever Connect's converter reads as another value than the one written (words as
 //! zero, integers cut to size) is a data error here.
 
-mod charset;
+pub(crate) mod charset;
 mod envelope;
-mod fault;
+pub(crate) mod fault;
 mod keys;
-mod number;
-mod options;
-mod plain;
-mod plan;
-mod read;
+pub(crate) mod number;
+pub(crate) mod options;
+pub(crate) mod plain;
+pub(crate) mod plan;
+pub(crate) mod read;
 mod repair;
-mod scan;
+pub(crate) mod scan;
 mod schema_read;
-mod strings;
-mod token;
-mod write;
+pub(crate) mod strings;
+pub(crate) mod token;
+pub(crate) mod write;
 
 use crate::batch::{decode_batch, whole};
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};

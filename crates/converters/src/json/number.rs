@@ -24,26 +24,26 @@ const DIGITS_MAX: usize = 1000;
 
 /// A number whose digits were read on the way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Number {
+pub(crate) struct Number {
     /// The first byte after superfluous leading zeros; the sign, if any, is before those.
-    pub(super) digits_start: usize,
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) negative: bool,
+    pub(crate) digits_start: usize,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) negative: bool,
     /// All digits as one integer; only meaningful up to 19 `digits`.
-    pub(super) mantissa: u64,
+    pub(crate) mantissa: u64,
     /// Digits that count, leading zeros left out.
-    pub(super) digits: usize,
+    pub(crate) digits: usize,
     /// Digits after the point.
-    pub(super) fraction: usize,
-    pub(super) has_point: bool,
-    pub(super) has_exponent: bool,
+    pub(crate) fraction: usize,
+    pub(crate) has_point: bool,
+    pub(crate) has_exponent: bool,
 }
 
 impl Scanner<'_> {
     /// Passes a number and reads its digits.
     #[inline(always)]
-    pub(super) fn number(&mut self) -> Result<Number, Fault> {
+    pub(crate) fn number(&mut self) -> Result<Number, Fault> {
         let start = self.pos;
         let negative = self.eat(b'-');
         let first = self.pos;
@@ -163,7 +163,7 @@ impl Number {
 
     /// The value, if it is written as an integer and has 64 bits.
     #[inline]
-    pub(super) fn integer(&self) -> Option<i64> {
+    pub(crate) fn integer(&self) -> Option<i64> {
         if !self.is_integral() || self.digits > 19 {
             return None;
         }
@@ -174,7 +174,7 @@ impl Number {
     }
 
     /// The value as an integer where that is exact, however it is written (`5.0`, `1e2`).
-    pub(super) fn exact_integer(&self, bytes: &[u8]) -> Option<i64> {
+    pub(crate) fn exact_integer(&self, bytes: &[u8]) -> Option<i64> {
         if self.is_integral() {
             return self.integer();
         }
@@ -191,7 +191,7 @@ impl Number {
     /// The nearest double; never a negative zero, which decimal text does not know. `None` beyond
     /// the range of doubles.
     #[inline]
-    pub(super) fn double(&self, bytes: &[u8]) -> Option<f64> {
+    pub(crate) fn double(&self, bytes: &[u8]) -> Option<f64> {
         // Both operands are exact, so the one division rounds once.
         if self.digits <= 15
             && !self.has_exponent
@@ -205,14 +205,14 @@ impl Number {
     }
 
     /// The nearest float of 32 bits, not by way of the nearest double.
-    pub(super) fn float(&self, bytes: &[u8]) -> Option<f32> {
+    pub(crate) fn float(&self, bytes: &[u8]) -> Option<f32> {
         let value = self.text(bytes).parse::<f32>().ok()? + 0.0;
         value.is_finite().then_some(value)
     }
 
     /// Appends the unscaled value to `out` and gives the scale: `scale` if one is given, else the
     /// number's own. `None` where digits would be lost.
-    pub(super) fn decimal(
+    pub(crate) fn decimal(
         &self,
         bytes: &[u8],
         scale: Option<i32>,

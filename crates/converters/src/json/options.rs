@@ -10,23 +10,23 @@ use std::sync::Arc;
 
 /// How a Decimal is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DecimalFormat {
+pub(crate) enum DecimalFormat {
     Base64,
     Numeric,
 }
 
 #[derive(Debug)]
-pub(super) struct Options {
-    pub(super) schemas_enable: bool,
-    pub(super) schemas_cache_size: usize,
-    pub(super) decimal_format: DecimalFormat,
-    pub(super) replace_null_with_default: bool,
+pub(crate) struct Options {
+    pub(crate) schemas_enable: bool,
+    pub(crate) schemas_cache_size: usize,
+    pub(crate) decimal_format: DecimalFormat,
+    pub(crate) replace_null_with_default: bool,
     /// The schema of every message, where one is configured.
-    pub(super) schema_content: Option<Arc<Schema>>,
+    pub(crate) schema_content: Option<Arc<Schema>>,
 }
 
 /// The settings, with the one that every converter has.
-pub(super) fn config_def() -> ConfigDef {
+pub(crate) fn config_def() -> ConfigDef {
     converter_def().merge(own_def())
 }
 
@@ -106,7 +106,7 @@ fn own_def() -> ConfigDef {
 impl Options {
     /// # Errors
     /// A wrong value, with the key; a `schema.content` that is no schema.
-    pub(super) fn new(props: &Props) -> Result<Options> {
+    pub(crate) fn new(props: &Props) -> Result<Options> {
         let parsed = own_def().parse(props).into_result();
         let parsed = parsed.map_err(|errors| {
             let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 /// Names that producers have been seen to write. A record whose names are all found in it, none
 /// twice, needs no search for repeats.
 #[derive(Debug, Default)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Each name as it stands in a record, quoted and with its colon, in the order of the first
     /// record that had it.
     tokens: Vec<Token>,
@@ -46,7 +46,7 @@ const GAP_MAX: usize = 4;
 
 impl Shape {
     /// Forgets what is true of one batch only.
-    pub(super) fn begin_batch(&mut self) {
+    pub(crate) fn begin_batch(&mut self) {
         self.seen.clear();
         self.seen.resize(self.tokens.len(), None);
     }
@@ -105,7 +105,7 @@ impl Used {
 
 impl Reader<'_> {
     /// Reads the value that begins here.
-    pub(super) fn plain(&mut self, shape: &mut Shape) -> Result<Cell, Fault> {
+    pub(crate) fn plain(&mut self, shape: &mut Shape) -> Result<Cell, Fault> {
         match self.scan.peek() {
             Some(b'{') => self.plain_object(shape),
             Some(b'[') => self.json(),
@@ -161,6 +161,23 @@ impl Reader<'_> {
         let span = self.rows.alloc_from(self.scratch.cells.get(mark..).unwrap_or_default());
         self.scratch.cells.truncate(mark);
         Ok(Cell::Map(span))
+    }
+
+    /// Reads an object whose members no schema describes, without what other records taught.
+    pub(crate) fn plain_map(&mut self) -> Result<Cell, Fault> {
+        let mark = self.scratch.cells.len();
+        let mut more = self.scan.open(b'}', self.depth)?;
+        self.depth += 1;
+        while more {
+            let name = self.scan.name()?;
+            let key = Cell::Text(self.text(name));
+            self.scratch.cells.push(key);
+            self.plain_member()?;
+            more = self.scan.more(b'}')?;
+        }
+        self.depth -= 1;
+        self.drop_repeated(mark);
+        Ok(Cell::Map(self.take(mark)))
     }
 
     /// Reads a member's value onto the scratch cells; the usual kinds go there at once, as a
@@ -229,15 +246,20 @@ impl Reader<'_> {
     }
 
     /// A nested value as checked JSON text.
-    fn json(&mut self) -> Result<Cell, Fault> {
+    pub(crate) fn json(&mut self) -> Result<Cell, Fault> {
+        self.unread().map(Cell::Json)
+    }
+
+    /// The text of a value, checked and made strict.
+    pub(crate) fn unread(&mut self) -> Result<Span, Fault> {
         let start = self.scan.pos();
         self.scan.lenient = false;
         self.scan.skip(self.depth)?;
         let end = self.scan.pos();
         if !self.scan.lenient {
-            return Ok(Cell::Json(self.base.slice(start as u32, (end - start) as u32)));
+            return Ok(self.base.slice(start as u32, (end - start) as u32));
         }
         let text = self.scan.bytes().get(start..end).unwrap_or_default();
-        Ok(Cell::Json(self.rows.heap.put_with(|out| repair(text, out))))
+        Ok(self.rows.heap.put_with(|out| repair(text, out)))
     }
 }

@@ -7,25 +7,27 @@
 //! Invariant: schemas are at most [`LEVELS_MAX`] levels deep, so reading may recurse.
 
 use super::fault::Fault;
+use super::read::Reader;
 use super::scan::Kind;
 use super::token::Token;
-use data::{DATE, DAY_MS, DECIMAL, Schema, TIME, TIMESTAMP, Type, Width};
+use data::{Cell, DATE, DAY_MS, DECIMAL, Schema, TIME, TIMESTAMP, Type, Width};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// How deep a schema may be.
-pub(super) const LEVELS_MAX: usize = 100;
+pub(crate) const LEVELS_MAX: usize = 100;
 
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) schema: Arc<Schema>,
-    pub(super) read: Read,
+pub(crate) struct Plan {
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) read: Read,
 }
 
 /// What a value of this schema is read as.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(crate) enum Read {
     Integer {
         min: i64,
         max: i64,
@@ -53,20 +55,46 @@ pub(super) enum Read {
     Struct(Fields),
     /// No value but null can be read, and why not.
     Nothing(String),
+    /// What only another format has.
+    Custom(Box<dyn Custom>),
+}
+
+/// A way to read a value that is not one of JsonConverter's own.
+pub(crate) trait Custom: Debug + Send + Sync {
+    /// Reads the value that begins at the reader's place and is no null.
+    fn read(&self, reader: &mut Reader<'_>, plan: &Plan) -> Result<Cell, Fault>;
+
+    /// What is told where this wants something else.
+    fn wanted(&self) -> &'static str;
+
+    /// For a choice between schemas.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// What becomes of a field whose member is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// Its default, else what an explicit null gives.
+    AsNull,
+    /// Its default, else null whatever the field's schema says.
+    Null,
+    /// Its default, else a fault.
+    Fault,
 }
 
 /// The fields of a struct.
 #[derive(Debug)]
-pub(super) struct Fields {
-    pub(super) list: Vec<FieldPlan>,
+pub(crate) struct Fields {
+    pub(crate) list: Vec<FieldPlan>,
     by_name: HashMap<Box<[u8]>, usize, RandomState>,
 }
 
 #[derive(Debug)]
-pub(super) struct FieldPlan {
+pub(crate) struct FieldPlan {
     /// The member's name as it usually comes: quoted, with its colon.
-    pub(super) token: Token,
-    pub(super) plan: Plan,
+    pub(crate) token: Token,
+    pub(crate) plan: Plan,
+    pub(crate) absent: Absent,
 }
 
 impl Plan {
@@ -74,7 +102,7 @@ impl Plan {
     ///
     /// # Errors
     /// A schema that is too deep.
-    pub(super) fn new(schema: &Arc<Schema>, levels: usize) -> Result<Plan, Fault> {
+    pub(crate) fn new(schema: &Arc<Schema>, levels: usize) -> Result<Plan, Fault> {
         if levels >= LEVELS_MAX {
             return Err(too_deep());
         }
@@ -106,18 +134,19 @@ impl Plan {
     }
 
     /// Whether the name is that of a date, time or timestamp.
-    pub(super) fn is_temporal(&self) -> bool {
+    pub(crate) fn is_temporal(&self) -> bool {
         matches!(self.schema.name(), Some(DATE | TIME | TIMESTAMP))
     }
 
     /// The fault of a value of the wrong kind.
     #[cold]
-    pub(super) fn mismatch(&self, found: Kind) -> Fault {
+    pub(crate) fn mismatch(&self, found: Kind) -> Fault {
         let found = found.name();
         let kind = self.schema.kind().name();
         let logical = self.schema.name().and_then(|name| name.rsplit('.').next()).unwrap_or("");
         Fault::data(match &self.read {
             Read::Nothing(why) => why.clone(),
+            Read::Custom(custom) => format!("{}, but found {found}", custom.wanted()),
             Read::Decimal(_) => format!(
                 "Invalid type for Decimal, underlying representation should be numeric or bytes \
                  but was {found}"
@@ -142,7 +171,7 @@ impl Plan {
 
     /// The fault of a value of the right kind that cannot be had exactly.
     #[cold]
-    pub(super) fn unfit(&self, why: &str) -> Fault {
+    pub(crate) fn unfit(&self, why: &str) -> Fault {
         if self.is_temporal() {
             return self.mismatch(Kind::Number);
         }
@@ -150,7 +179,7 @@ impl Plan {
     }
 }
 
-pub(super) fn too_deep() -> Fault {
+pub(crate) fn too_deep() -> Fault {
     Fault::data(format!("the schema is nested deeper than {LEVELS_MAX} levels"))
 }
 
@@ -182,24 +211,36 @@ fn logical_of(schema: &Schema) -> Option<Read> {
 impl Fields {
     fn new(schema: &Schema, levels: usize) -> Result<Fields, Fault> {
         let mut fields = Fields { list: Vec::new(), by_name: HashMap::default() };
-        for (index, field) in schema.fields().iter().enumerate() {
-            let mut token = Vec::with_capacity(field.name.len() + 3);
-            data::write_json_string(&field.name, &mut token);
-            token.push(b':');
-            let plan = Plan::new(&field.schema, levels)?;
-            fields.list.push(FieldPlan { token: Token::new(&token), plan });
-            fields.by_name.insert(field.name.as_bytes().into(), index);
+        for field in schema.fields() {
+            fields.push(&field.name, Plan::new(&field.schema, levels)?, Absent::AsNull);
         }
         Ok(fields)
     }
 
+    /// Fields whose plans are there, in the order of the schema.
+    pub(crate) fn of<'a>(plans: impl IntoIterator<Item = (&'a str, Plan, Absent)>) -> Fields {
+        let mut fields = Fields { list: Vec::new(), by_name: HashMap::default() };
+        for (name, plan, absent) in plans {
+            fields.push(name, plan, absent);
+        }
+        fields
+    }
+
+    fn push(&mut self, name: &str, plan: Plan, absent: Absent) {
+        let mut token = Vec::with_capacity(name.len() + 3);
+        data::write_json_string(name, &mut token);
+        token.push(b':');
+        self.by_name.insert(name.as_bytes().into(), self.list.len());
+        self.list.push(FieldPlan { token: Token::new(&token), plan, absent });
+    }
+
     /// The field of this name, which is not the expected one.
-    pub(super) fn find(&self, name: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
     /// The name of a field, for messages.
-    pub(super) fn name(schema: &Schema, index: usize) -> &str {
+    pub(crate) fn name(schema: &Schema, index: usize) -> &str {
         schema.fields().get(index).map_or("", |field| &field.name)
     }
 }

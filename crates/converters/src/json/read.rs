@@ -9,7 +9,7 @@
 
 use super::fault::Fault;
 use super::number::Number;
-use super::plan::{Fields, Plan, Read};
+use super::plan::{Absent, Fields, Plan, Read};
 use super::scan::{Kind, Scanner};
 use super::strings::{Text, unescape};
 use base64::Engine;
@@ -25,9 +25,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Vectors that are kept from record to record.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     /// Elements of open lists and maps.
-    pub(super) cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
     /// Which fields of open structs have been seen, once their order is not the schema's.
     seen: Vec<bool>,
     bytes: Vec<u8>,
@@ -35,7 +35,7 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Forgets what a record that failed midway has left.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.cells.clear();
         self.seen.clear();
         self.bytes.clear();
@@ -43,21 +43,21 @@ impl Scratch {
 }
 
 /// Reads one record.
-pub(super) struct Reader<'a> {
-    pub(super) scan: Scanner<'a>,
+pub(crate) struct Reader<'a> {
+    pub(crate) scan: Scanner<'a>,
     /// Where the record's bytes are in the heap of `rows`.
-    pub(super) base: Span,
-    pub(super) rows: &'a mut Rows,
-    pub(super) scratch: &'a mut Scratch,
+    pub(crate) base: Span,
+    pub(crate) rows: &'a mut Rows,
+    pub(crate) scratch: &'a mut Scratch,
     /// `replace.null.with.default`
-    pub(super) replace_null: bool,
+    pub(crate) replace_null: bool,
     /// Arrays and objects around the current place.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
 }
 
 impl Reader<'_> {
     /// Reads the value that begins here.
-    pub(super) fn value(&mut self, plan: &Plan) -> Result<Cell, Fault> {
+    pub(crate) fn value(&mut self, plan: &Plan) -> Result<Cell, Fault> {
         match (&plan.read, self.scan.peek()) {
             (Read::Integer { min, max, width }, Some(b'-' | b'0'..=b'9')) => {
                 let value = self.integer(plan, *min, *max)?;
@@ -134,7 +134,7 @@ impl Reader<'_> {
 
     /// Passes a string and gives its place. Inlined, so that the place stays in registers.
     #[inline(always)]
-    pub(super) fn string(&mut self) -> Result<Span, Fault> {
+    pub(crate) fn string(&mut self) -> Result<Span, Fault> {
         let text = self.scan.string()?;
         Ok(self.text(text))
     }
@@ -172,6 +172,7 @@ impl Reader<'_> {
                 Ok(Cell::Map(self.take(mark)))
             }
             (Read::Pairs(keys, values), Kind::Array) => self.pairs(keys, values),
+            (Read::Custom(custom), _) => custom.read(self, plan),
             _ => {
                 // A syntax error in the value goes before its wrong kind.
                 self.scan.skip(self.depth)?;
@@ -194,17 +195,19 @@ impl Reader<'_> {
     }
 
     /// A member that is not there: its default even where explicit nulls are kept.
-    fn absent(&mut self, plan: &Plan) -> Result<Cell, Fault> {
+    fn absent(&mut self, plan: &Plan, absent: Absent) -> Result<Cell, Fault> {
         let schema = &plan.schema;
-        match schema.default() {
-            Some(default) => Ok(self.rows.put_value(Some(schema), default)),
-            None => self.null(plan),
+        match (schema.default(), absent) {
+            (Some(default), _) => Ok(self.rows.put_value(Some(schema), default)),
+            (None, Absent::AsNull) => self.null(plan),
+            (None, Absent::Null) => Ok(Cell::Null),
+            (None, Absent::Fault) => Err(Fault::data("the schema requires this member")),
         }
     }
 
     /// The place of a string's text: in the record, or unescaped in the heap.
     #[inline(always)]
-    pub(super) fn text(&mut self, text: Text) -> Span {
+    pub(crate) fn text(&mut self, text: Text) -> Span {
         if text.escaped {
             return self.unescaped(text);
         }
@@ -282,7 +285,7 @@ impl Reader<'_> {
                 None => index < next,
             };
             if !seen {
-                let cell = self.absent(&field.plan);
+                let cell = self.absent(&field.plan, field.absent);
                 let cell = cell.map_err(|fault| fault.within(Fields::name(schema, index)))?;
                 self.rows.set(cells, index, cell);
             }
@@ -328,7 +331,7 @@ impl Reader<'_> {
     }
 
     /// Reads an object as key and value cells onto the scratch cells, from the mark returned on.
-    fn members(&mut self, values: &Plan) -> Result<usize, Fault> {
+    pub(crate) fn members(&mut self, values: &Plan) -> Result<usize, Fault> {
         let mark = self.scratch.cells.len();
         let mut more = self.scan.open(b'}', self.depth)?;
         self.depth += 1;
@@ -393,13 +396,13 @@ impl Reader<'_> {
     }
 
     /// Moves the scratch cells from `mark` on into the row set.
-    fn take(&mut self, mark: usize) -> Span {
+    pub(crate) fn take(&mut self, mark: usize) -> Span {
         let span = self.rows.alloc_from(self.scratch.cells.get(mark..).unwrap_or_default());
         self.scratch.cells.truncate(mark);
         span
     }
 
-    fn base64(&mut self, fault: &'static str) -> Result<Span, Fault> {
+    pub(crate) fn base64(&mut self, fault: &'static str) -> Result<Span, Fault> {
         let text = self.scan.string()?;
         let raw = raw(&self.scan, text);
         let bytes = &mut self.scratch.bytes;
@@ -441,6 +444,6 @@ impl Reader<'_> {
 }
 
 /// The contents of a string as they stand in the record.
-pub(super) fn raw<'a>(scan: &Scanner<'a>, text: Text) -> &'a [u8] {
+pub(crate) fn raw<'a>(scan: &Scanner<'a>, text: Text) -> &'a [u8] {
     scan.bytes().get(text.start..text.start + text.len).unwrap_or_default()
 }

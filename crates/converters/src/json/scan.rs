@@ -12,11 +12,11 @@ use super::strings::Text;
 use super::token::Token;
 
 /// Arrays and objects within each other, the outermost counted as one.
-pub(super) const DEPTH_MAX: usize = 1000;
+pub(crate) const DEPTH_MAX: usize = 1000;
 
 /// The kinds of JSON values, named as Connect's messages name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     Boolean,
     Number,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Null => "NULL",
             Kind::Boolean => "BOOLEAN",
@@ -41,34 +41,34 @@ impl Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Scanner<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) pos: usize,
+pub(crate) struct Scanner<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) pos: usize,
     /// Something was passed that other readers of JSON refuse; see [`super::repair`].
-    pub(super) lenient: bool,
+    pub(crate) lenient: bool,
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(bytes: &'a [u8], pos: usize) -> Scanner<'a> {
+    pub(crate) fn new(bytes: &'a [u8], pos: usize) -> Scanner<'a> {
         Scanner { bytes, pos, lenient: false }
     }
 
-    pub(super) fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    pub(super) fn pos(&self) -> usize {
+    pub(crate) fn pos(&self) -> usize {
         self.pos
     }
 
     #[inline]
-    pub(super) fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.pos).copied()
     }
 
     /// Passes whitespace.
     #[inline]
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.pos += 1;
         }
@@ -76,7 +76,7 @@ impl<'a> Scanner<'a> {
 
     /// Passes one byte if it is this one.
     #[inline]
-    pub(super) fn eat(&mut self, byte: u8) -> bool {
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let hit = self.peek() == Some(byte);
         self.pos += usize::from(hit);
         hit
@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
 
     /// Passes this token if it is next.
     #[inline]
-    pub(super) fn eat_token(&mut self, token: &Token) -> bool {
+    pub(crate) fn eat_token(&mut self, token: &Token) -> bool {
         let hit = self.bytes.get(self.pos..).is_some_and(|rest| token.begins(rest));
         if hit {
             self.pos += token.len();
@@ -104,19 +104,19 @@ impl<'a> Scanner<'a> {
 
     /// The fault of an unexpected byte, or of the end, here.
     #[cold]
-    pub(super) fn expected(&self, what: &str) -> Fault {
+    pub(crate) fn expected(&self, what: &str) -> Fault {
         let found = if self.pos < self.bytes.len() { "unexpected byte" } else { "unexpected end" };
         Fault::syntax(&format!("{found}, expected {what},"), self.pos)
     }
 
     /// Demands that nothing but whitespace follows.
-    pub(super) fn end(&mut self) -> Result<(), Fault> {
+    pub(crate) fn end(&mut self) -> Result<(), Fault> {
         self.blank();
         if self.pos == self.bytes.len() { Ok(()) } else { Err(self.expected("the end")) }
     }
 
     /// The kind of the value that begins here, by its first byte.
-    pub(super) fn kind(&self) -> Result<Kind, Fault> {
+    pub(crate) fn kind(&self) -> Result<Kind, Fault> {
         Ok(match self.peek() {
             Some(b'n') => Kind::Null,
             Some(b't' | b'f') => Kind::Boolean,
@@ -128,11 +128,11 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    pub(super) fn literal(&mut self, word: &'static [u8]) -> Result<(), Fault> {
+    pub(crate) fn literal(&mut self, word: &'static [u8]) -> Result<(), Fault> {
         if self.eat_all(word) { Ok(()) } else { Err(self.expected("true, false or null")) }
     }
 
-    pub(super) fn boolean(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn boolean(&mut self) -> Result<bool, Fault> {
         if self.peek() == Some(b't') {
             return self.literal(b"true").map(|()| true);
         }
@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes a member's name and its colon, and the whitespace around them.
-    pub(super) fn name(&mut self) -> Result<Text, Fault> {
+    pub(crate) fn name(&mut self) -> Result<Text, Fault> {
         let name = self.string()?;
         self.blank();
         if !self.eat(b':') {
@@ -152,7 +152,7 @@ impl<'a> Scanner<'a> {
 
     /// After an element: true if another follows, false if `close` ended the list.
     #[inline]
-    pub(super) fn more(&mut self, close: u8) -> Result<bool, Fault> {
+    pub(crate) fn more(&mut self, close: u8) -> Result<bool, Fault> {
         self.blank();
         if self.eat(b',') {
             self.blank();
@@ -166,7 +166,7 @@ impl<'a> Scanner<'a> {
 
     /// Opens an array or object that `depth` others are around; true if it has an element.
     #[inline]
-    pub(super) fn open(&mut self, close: u8, depth: usize) -> Result<bool, Fault> {
+    pub(crate) fn open(&mut self, close: u8, depth: usize) -> Result<bool, Fault> {
         if depth >= DEPTH_MAX {
             return Err(Fault::syntax("nesting deeper than 1000", self.pos));
         }
@@ -176,7 +176,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes a whole value that `depth` arrays and objects are around, checking its syntax.
-    pub(super) fn skip(&mut self, depth: usize) -> Result<Kind, Fault> {
+    pub(crate) fn skip(&mut self, depth: usize) -> Result<Kind, Fault> {
         let kind = self.kind()?;
         match kind {
             Kind::Array | Kind::Object => self.skip_nested(depth)?,

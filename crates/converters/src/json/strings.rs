@@ -10,20 +10,20 @@ use super::scan::Scanner;
 
 /// The contents of a string, without its quotes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text {
-    pub(super) start: usize,
-    pub(super) len: usize,
+pub(crate) struct Text {
+    pub(crate) start: usize,
+    pub(crate) len: usize,
     /// There are backslashes: [`unescape`] gives the text.
-    pub(super) escaped: bool,
+    pub(crate) escaped: bool,
 }
 
 const LOW: u64 = 0x0101_0101_0101_0101;
-pub(super) const HIGH: u64 = 0x8080_8080_8080_8080;
+pub(crate) const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Marks, in the high bit of each byte, quotes, backslashes and control characters; the lowest
 /// mark is exact, those above it may be wrong.
 #[inline]
-pub(super) fn special(word: u64) -> u64 {
+pub(crate) fn special(word: u64) -> u64 {
     let quote = word ^ (LOW * b'"' as u64);
     let backslash = word ^ (LOW * b'\\' as u64);
     let zero = |x: u64| x.wrapping_sub(LOW) & !x;
@@ -33,7 +33,7 @@ pub(super) fn special(word: u64) -> u64 {
 impl Scanner<'_> {
     /// Passes a string, from its first quote to its last.
     #[inline(always)]
-    pub(super) fn string(&mut self) -> Result<Text, Fault> {
+    pub(crate) fn string(&mut self) -> Result<Text, Fault> {
         if !self.eat(b'"') {
             return Err(self.expected("a string"));
         }
@@ -131,7 +131,7 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// Appends the text of a string's contents that the scanner has passed. Lone surrogates become
 /// U+FFFD.
-pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn unescape(raw: &[u8], out: &mut Vec<u8>) {
     let mut rest = raw;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (plain, escape) = rest.split_at(at);
@@ -161,7 +161,7 @@ fn push(out: &mut Vec<u8>, byte: u8) -> usize {
 }
 
 /// The character of a `\u` escape or a pair of them, and how many bytes that is.
-pub(super) fn unescape_unit(escape: &[u8]) -> (char, usize) {
+pub(crate) fn unescape_unit(escape: &[u8]) -> (char, usize) {
     let unit = hex4(escape, 2).unwrap_or(0xfffd);
     if let Some(c) = char::from_u32(unit) {
         return (c, 6);

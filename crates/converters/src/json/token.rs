@@ -5,7 +5,7 @@
 
 /// A name, quoted and with its colon.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Token {
+pub(crate) struct Token {
     bytes: Box<[u8]>,
     /// The first 16 bytes, and which of their bits count.
     word: u128,
@@ -13,7 +13,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    pub(super) fn new(bytes: &[u8]) -> Token {
+    pub(crate) fn new(bytes: &[u8]) -> Token {
         let (mut word, mut mask) = ([0; 16], [0; 16]);
         for ((word, mask), byte) in word.iter_mut().zip(&mut mask).zip(bytes) {
             (*word, *mask) = (*byte, 0xff);
@@ -25,13 +25,13 @@ impl Token {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// Whether `rest` begins with the token.
     #[inline]
-    pub(super) fn begins(&self, rest: &[u8]) -> bool {
+    pub(crate) fn begins(&self, rest: &[u8]) -> bool {
         match rest.first_chunk::<16>() {
             Some(chunk) => {
                 (u128::from_le_bytes(*chunk) ^ self.word) & self.mask == 0

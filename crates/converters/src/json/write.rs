@@ -12,10 +12,10 @@ use data::java_text::{cell_class, class_name, put, write_decimal, write_double, 
 use data::{Cell, DATE, DAY_MS, DECIMAL, Rows, Schema, Span, TIME, TIMESTAMP, Type, Width};
 
 /// Why a value cannot be written.
-pub(super) type Refused = String;
+pub(crate) type Refused = String;
 
 /// Appends the JSON of a value; nulls follow the null rules of its schema.
-pub(super) fn write_value(
+pub(crate) fn write_value(
     options: &Options,
     rows: &Rows,
     schema: Option<&Schema>,
@@ -26,7 +26,7 @@ pub(super) fn write_value(
         return write_plain(rows, cell, out);
     };
     if schema.name().is_some()
-        && let Some(written) = write_named(options, rows, schema, cell, out)
+        && let Some(written) = write_named(options.decimal_format, rows, schema, cell, out)
     {
         return written;
     }
@@ -68,8 +68,8 @@ pub(super) fn write_value(
 
 /// A value under a logical name. The name decides whatever the schema's type is, as in Connect.
 /// `None`: nothing but the type counts.
-fn write_named(
-    options: &Options,
+pub(crate) fn write_named(
+    decimals: DecimalFormat,
     rows: &Rows,
     schema: &Schema,
     cell: Cell,
@@ -81,7 +81,7 @@ fn write_named(
     let encoded = match (name, cell) {
         (_, Cell::Null) => return None,
         (DECIMAL, Cell::Decimal { unscaled, scale }) => {
-            return Some(decimal(options, schema, rows.bytes(unscaled), scale, out));
+            return Some(decimal(decimals, schema, rows.bytes(unscaled), scale, out));
         }
         (DATE | TIME | TIMESTAMP, Cell::Int(value, _)) if is_encoding => value,
         (DATE, Cell::Instant(ms)) if ms.rem_euclid(DAY_MS) == 0 => ms.div_euclid(DAY_MS),
@@ -116,7 +116,7 @@ fn write_null(options: &Options, schema: &Schema, out: &mut Vec<u8>) -> Result<(
         .to_owned())
 }
 
-fn write_plain(rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Result<(), Refused> {
+pub(crate) fn write_plain(rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Result<(), Refused> {
     match cell {
         Cell::Null => out.extend_from_slice(b"null"),
         Cell::Bool(value) => boolean(value, out),
@@ -181,7 +181,7 @@ fn write_map(
     })
 }
 
-fn list(
+pub(crate) fn list(
     cells: &[Cell],
     out: &mut Vec<u8>,
     mut write: impl FnMut(Cell, &mut Vec<u8>) -> Result<(), Refused>,
@@ -196,7 +196,7 @@ fn list(
 }
 
 /// A map as an object; `write` is told whether it writes a key, which has to be JSON text.
-fn object(
+pub(crate) fn object(
     cells: &[Cell],
     out: &mut Vec<u8>,
     mut write: impl FnMut(Cell, bool, &mut Vec<u8>) -> Result<(), Refused>,
@@ -233,7 +233,7 @@ fn pairs(
     Ok(())
 }
 
-fn mismatch(schema: &Schema, cell: Cell) -> Refused {
+pub(crate) fn mismatch(schema: &Schema, cell: Cell) -> Refused {
     let class = cell_class(Some(schema), cell);
     let logical = match schema.name() {
         Some(DECIMAL) => Some(("Decimal", "BigDecimal")),
@@ -252,7 +252,7 @@ fn mismatch(schema: &Schema, cell: Cell) -> Refused {
 }
 
 fn decimal(
-    options: &Options,
+    decimals: DecimalFormat,
     schema: &Schema,
     unscaled: &[u8],
     scale: i32,
@@ -264,7 +264,7 @@ fn decimal(
             "Invalid Decimal schema: the scale parameter is missing or no integer".to_owned()
         );
     };
-    match options.decimal_format {
+    match decimals {
         DecimalFormat::Numeric => write_decimal(unscaled, scale, out),
         DecimalFormat::Base64 if scale == wanted => bytes(shortest(unscaled), out),
         DecimalFormat::Base64 => {
@@ -277,22 +277,22 @@ fn decimal(
     Ok(())
 }
 
-fn comma(index: usize, out: &mut Vec<u8>) {
+pub(crate) fn comma(index: usize, out: &mut Vec<u8>) {
     if index > 0 {
         out.push(b',');
     }
 }
 
-fn integer(value: i64, out: &mut Vec<u8>) {
+pub(crate) fn integer(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-fn boolean(value: bool, out: &mut Vec<u8>) {
+pub(crate) fn boolean(value: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
 /// JSON has no form for NaN and infinities: strings, as Connect writes them.
-fn double(value: f64, out: &mut Vec<u8>) {
+pub(crate) fn double(value: f64, out: &mut Vec<u8>) {
     if (1e-3..1e7).contains(&value.abs()) {
         // Java's form of these sizes is the plain one.
         out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
@@ -304,14 +304,14 @@ fn double(value: f64, out: &mut Vec<u8>) {
     out.extend(quote.then_some(b'"'));
 }
 
-fn float(value: f32, out: &mut Vec<u8>) {
+pub(crate) fn float(value: f32, out: &mut Vec<u8>) {
     let quote = !value.is_finite();
     out.extend(quote.then_some(b'"'));
     write_float(value, out);
     out.extend(quote.then_some(b'"'));
 }
 
-fn bytes(value: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn bytes(value: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     out.extend_from_slice(STANDARD.encode(value).as_bytes());
     out.push(b'"');
@@ -319,7 +319,7 @@ fn bytes(value: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a JSON string. Characters beyond the basic plane are written as two escapes, as
 /// Connect's writer does.
-fn write_string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
     while let Some((plain, tail)) = rest.split_at_checked(unescaped_len(rest.as_bytes())) {
@@ -370,7 +370,7 @@ fn unescaped_len(text: &[u8]) -> usize {
 }
 
 /// Appends the JSON form of a schema; `field` is its name inside a struct.
-pub(super) fn write_schema(
+pub(crate) fn write_schema(
     options: &Options,
     schema: &Schema,
     field: Option<&str>,
