@@ -26,7 +26,7 @@ mod string;
 use api::ConverterPlugin;
 use config::Props;
 
-static PLUGINS: [ConverterPlugin; 10] = [
+static PLUGINS: [ConverterPlugin; 11] = [
     string::PLUGIN,
     byte_array::PLUGIN,
     json::PLUGIN,
@@ -37,6 +37,7 @@ static PLUGINS: [ConverterPlugin; 10] = [
     number::FLOAT,
     number::DOUBLE,
     simple_header::PLUGIN,
+    json_schema::PLUGIN,
 ];
 
 /// All converters.
@@ -51,10 +52,13 @@ pub fn plugins() -> &'static [ConverterPlugin] {
 /// `Config`: the text is no schema of that kind, or a setting is wrong.
 pub fn inline(
     kind: registry::Kind,
-    _text: &str,
-    _props: &Props,
+    text: &str,
+    props: &Props,
 ) -> api::Result<Box<dyn api::Converter>> {
-    Err(api::Error::bug(format!("there is no converter of {kind} yet")))
+    match kind {
+        registry::Kind::Json => registered::inline::<json_schema::JsonSchema>(text, props),
+        _ => Err(api::Error::bug(format!("there is no converter of {kind} yet"))),
+    }
 }
 
 /// The converter of this class name or alias.

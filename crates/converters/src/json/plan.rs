@@ -83,9 +83,11 @@ pub(crate) enum Absent {
 }
 
 /// The fields of a struct.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Fields {
     pub(crate) list: Vec<FieldPlan>,
+    /// Whether the schema allows no other members. They are passed over all the same.
+    pub(crate) closed: bool,
     by_name: HashMap<Box<[u8]>, usize, RandomState>,
 }
 
@@ -210,7 +212,7 @@ fn logical_of(schema: &Schema) -> Option<Read> {
 
 impl Fields {
     fn new(schema: &Schema, levels: usize) -> Result<Fields, Fault> {
-        let mut fields = Fields { list: Vec::new(), by_name: HashMap::default() };
+        let mut fields = Fields::default();
         for field in schema.fields() {
             fields.push(&field.name, Plan::new(&field.schema, levels)?, Absent::AsNull);
         }
@@ -219,7 +221,7 @@ impl Fields {
 
     /// Fields whose plans are there, in the order of the schema.
     pub(crate) fn of<'a>(plans: impl IntoIterator<Item = (&'a str, Plan, Absent)>) -> Fields {
-        let mut fields = Fields { list: Vec::new(), by_name: HashMap::default() };
+        let mut fields = Fields::default();
         for (name, plan, absent) in plans {
             fields.push(name, plan, absent);
         }

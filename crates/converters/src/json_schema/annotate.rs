@@ -140,12 +140,7 @@ impl<'t> Compiler<'_, 't> {
     }
 
     /// What stands beside a `$ref`, of a draft in which that counts.
-    fn modern_reference(
-        &mut self,
-        at: At<'t>,
-        optional: bool,
-        version: Option<i32>,
-    ) -> Converted {
+    fn modern_reference(&mut self, at: At<'t>, optional: bool, version: Option<i32>) -> Converted {
         match parts(at.node)?.as_slice() {
             [part] => self.part(at, *part, optional, version),
             several => self.all_of(at, several, optional, version),
@@ -162,17 +157,15 @@ impl<'t> Compiler<'_, 't> {
     ) -> Converted {
         let subs: Vec<Sub<'t>> =
             list.iter().map(|node| Sub::new(At { document: at.document, node })).collect();
-        let kinds: Vec<Vec<Part<'t>>> =
-            list.iter().map(parts).collect::<Result<_, _>>()?;
+        let kinds: Vec<Vec<Part<'t>>> = list.iter().map(parts).collect::<Result<_, _>>()?;
         let is_ref = |sub: &Sub<'t>| sub.at.node.has(&["$ref"]);
         let find = |wanted: &dyn Fn(&[Part<'t>]) -> bool| {
             let mut pairs = subs.iter().zip(&kinds);
             pairs.find(|(sub, parts)| !is_ref(sub) && wanted(parts)).map(|(sub, _)| *sub)
         };
         let combined = find(&|parts| {
-            let combination = |part: &Part<'_>| {
-                matches!(part, Part::Any(_) | Part::All(_) | Part::Types(_))
-            };
+            let combination =
+                |part: &Part<'_>| matches!(part, Part::Any(_) | Part::All(_) | Part::Types(_));
             parts.len() > 1 || parts.iter().any(combination)
         });
         let one = |wanted: fn(&Part<'t>) -> bool| {
@@ -198,7 +191,12 @@ impl<'t> Compiler<'_, 't> {
 
     /// All properties of a schema: its own, those of its `allOf` and of what these refer to. A later
     /// one of a name takes the place of an earlier one.
-    pub(super) fn collect(&self, at: At<'t>, list: &mut Vec<Property<'t>>, visited: &mut Vec<At<'t>>) {
+    pub(super) fn collect(
+        &self,
+        at: At<'t>,
+        list: &mut Vec<Property<'t>>,
+        visited: &mut Vec<At<'t>>,
+    ) {
         if visited.iter().any(|known| known.is(&at)) || visited.len() > super::connect::LEVELS_MAX {
             return;
         }
@@ -245,4 +243,3 @@ fn read_default(plan: &Plan, text: &[u8]) -> Option<Value> {
     let value = rows.value(Some(&plan.schema), cell);
     Some(value)
 }
-

@@ -79,7 +79,12 @@ type Converted = Result<Plan, String>;
 
 impl<'t> Compiler<'_, 't> {
     /// Converts a schema; `version` is the registry's, for the outermost.
-    pub(super) fn convert(&mut self, sub: Sub<'t>, optional: bool, version: Option<i32>) -> Converted {
+    pub(super) fn convert(
+        &mut self,
+        sub: Sub<'t>,
+        optional: bool,
+        version: Option<i32>,
+    ) -> Converted {
         self.plans += 1;
         if self.path.len() >= LEVELS_MAX {
             return Err(format!("the schema is nested deeper than {LEVELS_MAX} levels"));
@@ -117,7 +122,8 @@ impl<'t> Compiler<'_, 't> {
     }
 
     fn anything(&mut self, at: At<'t>, version: Option<i32>) -> Converted {
-        let builder = SchemaBuilder::new(Type::String).name(super::JSON_NAME).parameter(ANY, "true");
+        let builder =
+            SchemaBuilder::new(Type::String).name(super::JSON_NAME).parameter(ANY, "true");
         let bare = Bare { builder, read: Some(Read::Custom(Box::new(Anything))) };
         self.finish(bare, at, version, true)
     }
@@ -224,7 +230,9 @@ impl<'t> Compiler<'_, 't> {
             Part::Object => self.object(at)?,
             Part::Null => return Err("null is the only value that a schema allows".to_owned()),
             Part::Condition => {
-                return Err("a schema says only what a value is not, or under which condition".into());
+                return Err(
+                    "a schema says only what a value is not, or under which condition".into()
+                );
             }
         };
         self.finish(bare, at, version, optional)
@@ -330,9 +338,15 @@ impl<'t> Compiler<'_, 't> {
         let properties = properties.iter().map(|property| Property {
             name: &property.name,
             at: At { document: at.document, node: &property.value },
-            required: required.iter().any(|name| matches!(name, Json::Text(n) if *n == property.name)),
+            required: required
+                .iter()
+                .any(|name| matches!(name, Json::Text(n) if *n == property.name)),
         });
-        self.structure(properties.collect())
+        let mut bare = self.structure(properties.collect())?;
+        if let Some(Read::Struct(fields)) = &mut bare.read {
+            fields.closed = at.node.get("additionalProperties") == Some(&Json::Bool(false));
+        }
+        Ok(bare)
     }
 
     /// A struct of these properties, in the order that `connect.index` gives.

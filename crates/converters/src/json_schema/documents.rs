@@ -55,7 +55,8 @@ impl Documents {
     }
 
     fn add(&mut self, name: String, schema: &Registered) -> Result<(), String> {
-        if let Some(known) = self.list.iter_mut().find(|known| *known.text == *schema.text.as_bytes())
+        if let Some(known) =
+            self.list.iter_mut().find(|known| *known.text == *schema.text.as_bytes())
         {
             known.names.push(name);
             return Ok(());
@@ -76,7 +77,15 @@ impl Documents {
     }
 
     pub(super) fn root(&self) -> Option<At<'_>> {
-        self.list.first().map(|document| At { document: 0, node: &document.root })
+        self.at(0)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn at(&self, index: usize) -> Option<At<'_>> {
+        self.list.get(index).map(|document| At { document: index, node: &document.root })
     }
 
     /// The bytes of a member's value.
@@ -249,8 +258,7 @@ mod tests {
             r##"{"$id":"http://h/other.json","definitions":{"x":{"title":"other x"}},"title":"other"}"##,
             Vec::new(),
         );
-        let reference =
-            Reference { name: "lib/other".into(), subject: "other".into(), version: 1 };
+        let reference = Reference { name: "lib/other".into(), subject: "other".into(), version: 1 };
         let schema = registered(
             r##"{"$id":"http://h/dir/root.json","definitions":{"a/b":{"title":"ab"},"c":{"$anchor":"see","title":"c"},
             "d":{"id":"#old","title":"d"},"e":{"$id":"part.json","title":"e"}},"title":"root"}"##,

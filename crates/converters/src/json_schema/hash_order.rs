@@ -22,7 +22,11 @@ pub(super) fn for_copy(entries: usize) -> usize {
 
 /// The keys in the order of a map that was made with this capacity and filled in their order. `None`
 /// is Java's null.
-pub(super) fn order<T>(capacity: usize, mut keys: Vec<T>, key: impl Fn(&T) -> Option<&str>) -> Vec<T> {
+pub(super) fn order<T>(
+    capacity: usize,
+    mut keys: Vec<T>,
+    key: impl Fn(&T) -> Option<&str>,
+) -> Vec<T> {
     let mut table = capacity;
     while keys.len() > table * 3 / 4 {
         table *= 2;
@@ -48,7 +52,8 @@ mod tests {
         let of = |capacity, keys: &[&'static str]| {
             order(capacity, keys.to_vec(), |key| Some(key)).join(",")
         };
-        let fields: Vec<&str> = "zeta,alpha,mid,b,a,x1,x2,x3,x4,x5,x6,x7,x8,x9".split(',').collect();
+        let fields: Vec<&str> =
+            "zeta,alpha,mid,b,a,x1,x2,x3,x4,x5,x6,x7,x8,x9".split(',').collect();
         assert_eq!(of(DEFAULT, &fields), "zeta,x8,a,x9,b,mid,alpha,x1,x2,x3,x4,x5,x6,x7");
         assert_eq!(
             of(DEFAULT, &["one", "two", "three", "four", "five"]),

@@ -12,8 +12,10 @@
 //! into the schema that it was written for.
 
 mod annotate;
+mod compatible;
 mod connect;
 mod documents;
+mod format;
 mod hash_order;
 mod iso;
 mod options;
@@ -22,12 +24,24 @@ mod read;
 mod text;
 mod tree;
 mod union;
+mod validate;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
+use api::ConverterPlugin;
 use data::Schema;
+pub(crate) use format::JsonSchema;
+
+/// The registry entry.
+pub(crate) const PLUGIN: ConverterPlugin = ConverterPlugin {
+    class: format::CLASS,
+    aliases: &["JsonSchemaConverter", "JsonSchema"],
+    version: env!("CARGO_PKG_VERSION"),
+    config_def: crate::registered::config_def::<JsonSchema>,
+    make: crate::registered::make::<JsonSchema>,
+};
 
 /// The name of a struct that stands for `oneOf` or `anyOf`.
 const ONE_OF: &str = "io.confluent.connect.json.OneOf";

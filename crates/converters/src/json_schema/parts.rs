@@ -40,7 +40,8 @@ const OBJECT: &[&str] = &[
     "additionalProperties",
     "propertyNames",
 ];
-const NUMBER: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+const NUMBER: &[&str] =
+    &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 const TEXT: &[&str] = &["minLength", "maxLength", "pattern", "format"];
 
 /// The parts of a schema object.

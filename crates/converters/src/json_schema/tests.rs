@@ -6,10 +6,9 @@ use crate::json::fault::Fault;
 use crate::json::plan::Plan;
 use crate::json::read::{Reader, Scratch};
 use crate::json::scan::Scanner;
-use data::{Rows, SchemaBuilder, Type, Value};
+use data::{Rows, Value};
 use options::Options;
 use registry::{Kind, Registered, SchemaId};
-use std::sync::Arc;
 
 fn options(settings: &[(&str, &str)]) -> Options {
     Options::new(&settings.iter().copied().collect()).unwrap()
@@ -46,7 +45,8 @@ fn read(plan: &Plan, text: &str) -> Result<Value, (String, Option<String>)> {
         let rejection = fault.reject_by("c");
         (rejection.message, rejection.column)
     };
-    let cell = reader.value(plan).and_then(|cell| reader.scan.end().map(|()| cell)).map_err(told)?;
+    let cell =
+        reader.value(plan).and_then(|cell| reader.scan.end().map(|()| cell)).map_err(told)?;
     Ok(rows.value(Some(&plan.schema), cell))
 }
 

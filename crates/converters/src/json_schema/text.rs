@@ -211,7 +211,8 @@ impl Text<'_> {
             }
         }
         let ordered = order(DEFAULT, seen, |symbol| *symbol);
-        let of = |symbol: Option<&str>| symbol.map_or(Json::Null, |text| Json::Text(text.to_owned()));
+        let of =
+            |symbol: Option<&str>| symbol.map_or(Json::Null, |text| Json::Text(text.to_owned()));
         Some(ordered.into_iter().map(of).collect())
     }
 
@@ -253,8 +254,10 @@ impl Text<'_> {
     ) {
         let parameters = schema.parameters().unwrap_or_default().iter();
         let own = |key: &str| key.starts_with("io.confluent.connect.json");
-        let parameters: Vec<(&str, &str)> =
-            parameters.filter(|(key, _)| !own(key)).map(|(key, value)| (&**key, &**value)).collect();
+        let parameters: Vec<(&str, &str)> = parameters
+            .filter(|(key, _)| !own(key))
+            .map(|(key, value)| (&**key, &**value))
+            .collect();
         let mut attributes: Vec<(&str, Vec<u8>)> = Vec::new();
         if let Some(name) = connect_type {
             attributes.push(("connect.type", format!("\"{name}\"").into_bytes()));

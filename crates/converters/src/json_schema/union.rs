@@ -24,7 +24,8 @@ pub(super) struct Union {
 impl Custom for Union {
     fn read(&self, reader: &mut Reader<'_>, _: &Plan) -> Result<Cell, Fault> {
         let ahead = Ahead::new(reader)?;
-        let chosen = self.choose(&ahead)?.and_then(|index| Some((index, self.branches.get(index)?)));
+        let chosen =
+            self.choose(&ahead)?.and_then(|index| Some((index, self.branches.get(index)?)));
         let Some((index, branch)) = chosen else {
             reader.scan.skip(reader.depth)?;
             return Err(Fault::data("Did not find matching oneof field for data"));
