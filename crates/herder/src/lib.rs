@@ -4,6 +4,7 @@
 //! no randomness. A driver carries the actions out and feeds the events back; connector code never
 //! runs on its thread. Reads are answered from a view the driver publishes.
 
+pub mod distributed;
 mod standalone;
 mod state;
 mod step;

@@ -11,6 +11,7 @@
 
 mod chain;
 mod chain_config;
+mod compacted;
 mod errors;
 pub mod metrics;
 mod plugins;
@@ -22,6 +23,7 @@ mod worker;
 pub use api::Check;
 pub use chain::{Chain, Condition, Step};
 pub use chain_config::ChainFindings;
+pub use compacted::CompactedTopic;
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
 pub use metrics::Budget;
 pub use plugins::Plugins;

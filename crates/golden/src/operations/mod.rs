@@ -7,6 +7,7 @@ mod chain;
 mod conversion;
 mod definition;
 mod echo;
+mod internal;
 mod schemas;
 mod values;
 mod variables;
@@ -42,6 +43,12 @@ pub fn answer(case: &Json, surroundings: &Surroundings) -> Option<Json> {
         "configdef.describe" => definition::describe(input),
         "config.transform" => variables::transform(input),
         "config.reverse" => variables::reverse(input, surroundings),
+        "internal.configs" => internal::configs(input),
+        "internal.offsets" => internal::offsets(input),
+        "internal.statuses" => internal::statuses(input),
+        "internal.record" => internal::record(case),
+        // What was asked of the worker that wrote the records; it has no answer.
+        "internal.actions" => Json::Null,
         "value.echo" => echo::value(input),
         "record.echo" => echo::record(input),
         "values.parseString" => values::parse_string(input),
@@ -55,15 +62,14 @@ pub fn answer(case: &Json, surroundings: &Surroundings) -> Option<Json> {
     })
 }
 
-/// Whether a file is of a part of Copycat that is not built yet: the internal topics, the file
-/// connectors, dead letters as a whole, and REST, whose lines have a method or none instead of an
-/// operation.
+/// Whether a file is of a part of Copycat that is not built yet: the file connectors, dead letters as a
+/// whole, and REST, whose lines have a method or none instead of an operation.
 pub fn is_not_built(cases: &[Json]) -> bool {
     let is_rest = cases.iter().any(|case| case["method"].is_string());
     let of_case = |case: &Json| match case["op"].as_str() {
         None => is_rest,
         Some("dead-letter") => true,
-        Some(op) => op.starts_with("internal.") || op.starts_with("file."),
+        Some(op) => op.starts_with("file."),
     };
     !cases.is_empty() && cases.iter().all(of_case)
 }

@@ -200,8 +200,10 @@ impl Transactions {
             return Ok(());
         }
         self.begin().map_err(kafka_error)?;
-        for (partition, offset) in changes {
-            let (key, value) = self.offsets.record(connector, partition, offset.as_ref());
+        let of = |(partition, offset): &OffsetChange| {
+            self.offsets.records(connector, partition, offset.as_ref())
+        };
+        for (key, value) in changes.iter().flat_map(of) {
             let record = ProducerRecord {
                 topic: self.offsets.topic(),
                 key: Some(&key),

@@ -3,6 +3,7 @@
 use super::converters::HEADER_CONVERTER;
 use super::start::{RETRY_BACKOFF_MAX, tolerance};
 use super::{Worker, config_error};
+use crate::compacted::CompactedTopic;
 use crate::errors::ErrorLog;
 use crate::source::offsets::{Layered, OffsetFile, OffsetStore, OffsetTopic, OffsetTopicSettings};
 use crate::source::{
@@ -201,14 +202,17 @@ impl Worker {
         consumer.insert("isolation.level".to_owned(), "read_committed".to_owned());
         let mut producer = client(ClientKind::Producer)?;
         producer.remove(TRANSACTIONAL_ID);
-        let configs = self.props.with_prefix("offset.storage.");
-        const OWN: [&str; 4] = ["topic", "partitions", "replication.factor", "file.filename"];
-        let configs = configs.iter().filter(|(key, _)| !OWN.contains(key));
-        Ok(OffsetTopic::new(OffsetTopicSettings {
-            topic,
+        const PREFIX: &str = "offset.storage.";
+        let topic = CompactedTopic {
+            name: topic,
             partitions: worker.offset_storage_partitions,
             replication_factor: worker.offset_storage_replication_factor,
-            configs: configs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            configs: CompactedTopic::configs(&self.props, PREFIX),
+            what: "source offsets",
+            prefix: PREFIX,
+        };
+        Ok(OffsetTopic::new(OffsetTopicSettings {
+            topic,
             consumer,
             producer,
             admin: client(ClientKind::Admin)?,

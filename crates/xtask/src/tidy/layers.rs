@@ -28,7 +28,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ("herder", &["data", "config", "api", "kafka", "runtime"]),
     ("rest", &["data", "config", "api", "runtime", "herder"]),
     ("server", SERVER),
-    ("golden", &["data", "config", "api", "converters", "transforms"]),
+    ("golden", &["data", "config", "api", "converters", "transforms", "runtime", "herder"]),
     ("testkit", &[]),
     ("xtask", XTASK),
 ];

@@ -1,6 +1,7 @@
 //! The key of an offset record, and when two of them mean the same partition.
 
 use api::SourceMap;
+use data::java_json::{read_json, write_json};
 use serde_json::Value;
 
 /// A connector's name and one of its source partitions, as they stand in an offset record's key.
@@ -13,7 +14,7 @@ pub struct OffsetKey {
 impl OffsetKey {
     /// Reads a record's key; `None` where it is no array of a text and an object.
     pub fn parse(bytes: &[u8]) -> Option<OffsetKey> {
-        match serde_json::from_slice(bytes).ok()? {
+        match read_json(bytes).ok()? {
             Value::Array(parts) => match <[Value; 2]>::try_from(parts).ok()? {
                 [Value::String(connector), Value::Object(partition)] => {
                     Some(OffsetKey { connector, partition })
@@ -26,12 +27,10 @@ impl OffsetKey {
 
     /// The bytes of a key that was not seen before.
     pub fn to_bytes(&self) -> Vec<u8> {
-        Value::Array(vec![
-            Value::String(self.connector.clone()),
-            Value::Object(self.partition.clone()),
-        ])
-        .to_string()
-        .into_bytes()
+        let parts = [Value::String(self.connector.clone()), Value::Object(self.partition.clone())];
+        let mut out = Vec::new();
+        write_json(&Value::Array(parts.into()), &mut out);
+        out
     }
 }
 

@@ -6,12 +6,14 @@
 //! Invariants: two ways to write one partition (member order, `1` and `1.0`) are one partition; its key
 //! is written again with the bytes it was first seen with, so that compaction sees one key.
 
+mod entries;
 mod file;
 mod java;
 mod key;
 mod layered;
 mod topic;
 
+pub use entries::OffsetEntries;
 pub use file::OffsetFile;
 pub use key::OffsetKey;
 pub use layered::Layered;

@@ -6,21 +6,19 @@
 //! Invariant: what is read is committed, and the end is the end at the time of asking; so a reader
 //! waits for transactions that are open, until they end.
 
-use super::key::{OffsetKey, canonical};
-use super::{OffsetChange, OffsetStore};
+use super::{OffsetChange, OffsetEntries, OffsetStore};
+use crate::compacted::CompactedTopic;
 use crate::sink::kafka_error;
 use api::{Error, Result, SourceMap};
 use data::TopicPartition;
 use kafka::{
-    Admin, ErrorKind, NewTopic, NoRebalance, PollLimits, Producer, ProducerRecord, SinkConsumer,
-    TransactionalProducer,
+    NoRebalance, PollLimits, Producer, ProducerRecord, SinkConsumer, TransactionalProducer,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(10);
-const CREATE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longer than a transaction that nobody ends may stay open by default.
 const READ_TIMEOUT: Duration = Duration::from_secs(90);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,55 +27,32 @@ const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 4 << 20 };
 /// What there is to know of an offsets topic.
 #[derive(Clone, Debug)]
 pub struct OffsetTopicSettings {
-    pub topic: String,
-    /// For a topic that has to be made; -1 is the broker's default.
-    pub partitions: i32,
-    pub replication_factor: i16,
-    /// Further settings of a topic that has to be made.
-    pub configs: Vec<(String, String)>,
+    pub topic: CompactedTopic,
     pub consumer: kafka::ClientSettings,
     pub producer: kafka::ClientSettings,
     pub admin: kafka::ClientSettings,
 }
 
-/// An offset as it stands in the topic.
-struct Entry {
-    key: Vec<u8>,
-    partition: SourceMap,
-    offset: SourceMap,
-}
-
 /// An offsets topic, and what was read from it.
 pub struct OffsetTopic {
     settings: OffsetTopicSettings,
-    entries: Mutex<HashMap<(String, String), Entry>>,
-    /// What has a null in the topic.
-    forgotten: Mutex<HashSet<(String, String)>>,
+    entries: Mutex<OffsetEntries>,
     producer: Mutex<Option<Producer>>,
 }
 
 impl OffsetTopic {
     /// Connects to nothing yet.
     pub fn new(settings: OffsetTopicSettings) -> OffsetTopic {
-        OffsetTopic {
-            settings,
-            entries: Mutex::default(),
-            forgotten: Mutex::default(),
-            producer: Mutex::default(),
-        }
+        OffsetTopic { settings, entries: Mutex::default(), producer: Mutex::default() }
     }
 
     /// The topic's name.
     pub fn topic(&self) -> &str {
-        &self.settings.topic
+        &self.settings.topic.name
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<(String, String), Entry>> {
+    fn entries(&self) -> MutexGuard<'_, OffsetEntries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn forgotten(&self) -> MutexGuard<'_, HashSet<(String, String)>> {
-        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the topic to its end; makes it where it is missing. `stopped` ends the wait.
@@ -85,7 +60,7 @@ impl OffsetTopic {
     /// # Errors
     /// Retriable where the brokers do not answer or a transaction stays open.
     pub fn read(&self, stopped: &dyn Fn() -> bool) -> Result<()> {
-        let partitions = self.partitions()?;
+        let partitions = self.settings.topic.ensure(&self.settings.admin)?;
         let mut consumer = SinkConsumer::new(&self.settings.consumer, Box::new(NoRebalance))
             .map_err(kafka_error)?;
         let mut ends = HashMap::new();
@@ -134,126 +109,43 @@ impl OffsetTopic {
 
     fn take(&self, batch: &data::RawBatch) {
         let mut entries = self.entries();
-        for row in 0..batch.len() {
-            let Some(bytes) = batch.key(row) else { continue };
-            let Some(key) = OffsetKey::parse(bytes) else {
+        for (row, record) in batch.records().iter().enumerate() {
+            let (key, value) = (batch.key(row), batch.value(row));
+            if let Err(why) = entries.apply(key, value.as_deref(), record.timestamp) {
                 tracing::warn!(
                     topic = self.topic(),
-                    "skipped a record that is no source offset: {}",
-                    String::from_utf8_lossy(bytes)
+                    "a record that is no source offset, with key '{}': {why}",
+                    String::from_utf8_lossy(key.unwrap_or_default())
                 );
-                continue;
-            };
-            let place = (key.connector.clone(), canonical(&key.partition));
-            let offset = batch.value(row).and_then(|value| serde_json::from_slice(&value).ok());
-            match offset {
-                Some(offset) => {
-                    let entry = Entry { key: bytes.to_vec(), partition: key.partition, offset };
-                    entries.insert(place, entry);
-                }
-                None => {
-                    entries.remove(&place);
-                    self.forgotten().insert(place);
-                }
             }
         }
     }
 
-    fn partitions(&self) -> Result<usize> {
-        let admin = Admin::new(&self.settings.admin).map_err(kafka_error)?;
-        let name = self.topic();
-        match admin.topic(name, ASK_TIMEOUT) {
-            Ok(topic) => {
-                self.check_policy(&admin)?;
-                return Ok(topic.partitions);
-            }
-            Err(error) if error.kind() == ErrorKind::UnknownTopic => {}
-            Err(error) => return Err(kafka_error(error)),
-        }
-        let mut new =
-            NewTopic::new(name, self.settings.partitions).config("cleanup.policy", "compact");
-        new.replication = self.settings.replication_factor.into();
-        new.configs.extend(self.settings.configs.iter().cloned());
-        for outcome in admin.create_topics(&[new], CREATE_TIMEOUT).map_err(kafka_error)? {
-            match outcome {
-                Ok(()) => tracing::info!(topic = name, "topic of source offsets created"),
-                Err(error) if error.kind() == ErrorKind::TopicExists => {}
-                Err(error) if error.is_retriable() => return Err(kafka_error(error)),
-                Err(error) => {
-                    return Err(Error::config(format!(
-                        "topic {name} for source offsets could not be created: {error}"
-                    ))
-                    .hint(
-                        "create it with cleanup.policy=compact, or correct \
-                         offset.storage.replication.factor and offset.storage.partitions",
-                    ));
-                }
-            }
-        }
-        admin.topic(name, ASK_TIMEOUT).map(|topic| topic.partitions).map_err(kafka_error)
-    }
-
-    /// A topic that deletes what is old loses the offsets of whatever stands still.
-    fn check_policy(&self, admin: &Admin) -> Result<()> {
-        let name = self.topic();
-        let settings = match admin.topic_settings(name, ASK_TIMEOUT) {
-            Ok(settings) => settings,
-            Err(error) if error.is_retriable() => return Err(kafka_error(error)),
-            Err(error) => {
-                tracing::warn!(
-                    "whether topic {name} keeps offsets (cleanup.policy=compact) could not be seen: \
-                     {error}"
-                );
-                return Ok(());
-            }
-        };
-        let policy = settings.into_iter().find(|(key, _)| key == "cleanup.policy");
-        let policy = policy.and_then(|(_, value)| value).unwrap_or_default();
-        if policy.is_empty() || policy == "compact" {
-            return Ok(());
-        }
-        Err(Error::config(format!(
-            "topic {name} has cleanup.policy={policy}, which deletes source offsets"
-        ))
-        .hint(format!(
-            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --topic {name} --add-config \
-             cleanup.policy=compact"
-        )))
-    }
-
-    /// A record's key and value; the key with the bytes it was first seen with.
-    pub(crate) fn record(
+    /// The records that write an offset; see [`OffsetEntries::records`].
+    pub(crate) fn records(
         &self,
         connector: &str,
         partition: &SourceMap,
         offset: Option<&SourceMap>,
-    ) -> (Vec<u8>, Option<Vec<u8>>) {
-        let place = (connector.to_owned(), canonical(partition));
-        let known = self.entries().get(&place).map(|entry| entry.key.clone());
-        let key = known.unwrap_or_else(|| {
-            OffsetKey { connector: connector.to_owned(), partition: partition.clone() }.to_bytes()
-        });
-        let value = offset.map(|offset| serde_json::Value::Object(offset.clone()).to_string());
-        (key, value.map(String::into_bytes))
+    ) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        self.entries().records(connector, partition, offset)
     }
 
     /// What was written is what is known from now on.
     pub(crate) fn note(&self, connector: &str, changes: &[OffsetChange]) {
-        for (partition, offset) in changes {
-            let (key, _) = self.record(connector, partition, None);
-            let place = (connector.to_owned(), canonical(partition));
-            let mut entries = self.entries();
-            match offset {
-                Some(offset) => {
-                    let partition = SourceMap::clone(partition);
-                    entries.insert(place, Entry { key, partition, offset: offset.clone() });
-                }
-                None => {
-                    entries.remove(&place);
-                    self.forgotten().insert(place);
-                }
-            }
-        }
+        self.entries().note(connector, changes);
+    }
+
+    /// The records of several changes.
+    fn all_records(
+        &self,
+        connector: &str,
+        changes: &[OffsetChange],
+    ) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        let of = |(partition, offset): &OffsetChange| {
+            self.records(connector, partition, offset.as_ref())
+        };
+        changes.iter().flat_map(of).collect()
     }
 
     /// Writes changes in one transaction of a producer that has taken over from the task.
@@ -267,11 +159,11 @@ impl OffsetTopic {
         changes: &[OffsetChange],
     ) -> Result<()> {
         producer.begin().map_err(kafka_error)?;
-        let sent = changes.iter().enumerate().try_for_each(|(id, (partition, offset))| {
-            let (key, value) = self.record(connector, partition, offset.as_ref());
+        let records = self.all_records(connector, changes);
+        let sent = records.iter().enumerate().try_for_each(|(id, (key, value))| {
             producer.send(&ProducerRecord {
                 topic: self.topic(),
-                key: Some(&key),
+                key: Some(key),
                 value: value.as_deref(),
                 id,
                 ..ProducerRecord::default()
@@ -288,11 +180,10 @@ impl OffsetTopic {
     }
 
     fn write(&self, producer: &Producer, connector: &str, changes: &[OffsetChange]) -> Result<()> {
-        for (id, (partition, offset)) in changes.iter().enumerate() {
-            let (key, value) = self.record(connector, partition, offset.as_ref());
+        for (id, (key, value)) in self.all_records(connector, changes).iter().enumerate() {
             let record = ProducerRecord {
                 topic: self.topic(),
-                key: Some(&key),
+                key: Some(key),
                 value: value.as_deref(),
                 id,
                 ..ProducerRecord::default()
@@ -313,18 +204,18 @@ impl OffsetStore for OffsetTopic {
     }
 
     fn get(&self, connector: &str, partition: &SourceMap) -> Result<Option<SourceMap>> {
-        let place = (connector.to_owned(), canonical(partition));
-        Ok(self.entries().get(&place).map(|entry| entry.offset.clone()))
+        Ok(self.entries().get(connector, partition))
     }
 
     fn forgot(&self, connector: &str, partition: &SourceMap) -> bool {
-        self.forgotten().contains(&(connector.to_owned(), canonical(partition)))
+        self.entries().forgot(connector, partition)
     }
 
     fn list(&self, connector: &str) -> Result<Vec<(SourceMap, SourceMap)>> {
         let entries = self.entries();
-        let own = entries.iter().filter(|((name, _), _)| name == connector);
-        Ok(own.map(|(_, entry)| (entry.partition.clone(), entry.offset.clone())).collect())
+        let usable =
+            |(partition, offset): (SourceMap, Option<SourceMap>)| Some((partition, offset?));
+        Ok(entries.partitions(connector).filter_map(usable).collect())
     }
 
     fn put(&self, connector: &str, changes: &[OffsetChange]) -> Result<()> {
