@@ -107,7 +107,7 @@ impl Worker {
     /// topic could not be read to its end before, and a task that still runs would write later. Gives
     /// the producer of the first task.
     fn fence(&self, name: &str, props: &Props, tasks: u32) -> Result<TransactionalProducer> {
-        let take_over = |task| {
+        let take_over = |task| -> Result<TransactionalProducer> {
             let settings = self.source_producer(name, task, props, true)?;
             let producer = TransactionalProducer::new(&settings).map_err(kafka_error)?;
             producer.init(TIMEOUT).map_err(kafka_error)?;
