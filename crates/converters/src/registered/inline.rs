@@ -1,4 +1,5 @@
-//! A schema that is given in place of a registry: every message is the bare value of it.
+//! A schema that is given in place of a registry: every message is the bare value of it, or begins with
+//! an id that nobody looks up.
 
 use super::format::{Format, Written};
 use crate::batch::{decode_batch, whole};

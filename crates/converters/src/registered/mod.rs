@@ -10,6 +10,7 @@
 //! - a schema is compiled once an instance;
 //! - that the registry is away says nothing about a record: `prepare` and `encode` fail as a whole.
 
+mod asking;
 mod format;
 mod inline;
 mod options;
@@ -21,7 +22,8 @@ pub(crate) use inline::inline;
 
 use crate::batch::{Rejection, decode_batch_by_row, whole};
 use crate::kind::converter_def;
-use api::{Converter, EncodeError, Encoded, Error, Result, Side, Topics};
+use api::{Cancel, Check, Checking, Converter, EncodeError, Encoded, Error, Result, Side, Topics};
+use asking::Asking;
 use config::{ConfigDef, Props};
 use data::{Batch, RawBatch, Rows, Span};
 use options::Options;
@@ -55,7 +57,7 @@ pub(crate) fn make<F: Format>(props: &Props, side: Side) -> Result<Box<dyn Conve
         ));
     }
     let options = Options::from_props(props)?;
-    let registry = Registry::shared(&Settings::from_props(props)?)?;
+    let registry = Asking::new(Registry::shared(&Settings::from_props(props)?)?);
     let format = F::new(props)?;
     Ok(Box::new(RegisteredConverter {
         readers: Readers::new(options.schemas_max),
@@ -70,7 +72,7 @@ pub(crate) fn make<F: Format>(props: &Props, side: Side) -> Result<Box<dyn Conve
 
 struct RegisteredConverter<F: Format> {
     format: F,
-    registry: Registry,
+    registry: Asking,
     options: Options,
     readers: Readers<F::Reader>,
     writers: Writers<F::Writer>,
@@ -83,6 +85,14 @@ struct RegisteredConverter<F: Format> {
 impl<F: Format> Converter for RegisteredConverter<F> {
     fn class(&self) -> &'static str {
         F::CLASS
+    }
+
+    fn set_cancel(&mut self, cancelled: Cancel) {
+        self.registry.set_cancel(cancelled);
+    }
+
+    fn check(&mut self, side: Side, asked: &Checking) -> Vec<Check> {
+        self.registry.check(&self.options, side == Side::Key, asked)
     }
 
     fn prepare(&mut self, side: Side, raw: &RawBatch) -> Result<()> {

@@ -2,13 +2,14 @@
 //!
 //! A batch is of one topic, so what is found for an id stays right for the whole batch.
 
+use super::asking::Asking;
 use super::format::Format;
 use super::options::Options;
 use api::{Result, Side};
 use data::RawBatch;
+use registry::SchemaId;
 use registry::framing::{self, KEY_HEADER, Unframed, VALUE_HEADER};
 use registry::subject::Strategy;
-use registry::{Registry, SchemaId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub(super) struct Known<R> {
 /// Asks the registry for a schema and compiles it. `None`: there is none, and why.
 pub(super) fn learn<F: Format>(
     format: &F,
-    registry: &Registry,
+    registry: &Asking,
     options: &Options,
     (topic, key): (&str, bool),
     id: SchemaId,

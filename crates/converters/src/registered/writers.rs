@@ -1,19 +1,20 @@
 //! Which schema a row is written with: its own or another one, registered or found in the registry
 //! the first time it is written to a topic.
 
+use super::asking::Asking;
 use super::format::{Format, Written};
 use super::options::{Choice, Options};
 use api::{EncodeError, Encoded, IdHeader, Result, Topics};
 use data::{Rows, Schema, Span};
 use registry::framing::{self, KEY_HEADER, VALUE_HEADER};
-use registry::{Draft, Refused, Registered, Registry, SchemaId};
+use registry::{Draft, Refused, Registered, SchemaId};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// What is needed to choose a schema.
 pub(super) struct Asked<'a> {
-    pub(super) registry: &'a Registry,
+    pub(super) registry: &'a Asking,
     pub(super) options: &'a Options,
     /// A key's schema or a value's.
     pub(super) key: bool,

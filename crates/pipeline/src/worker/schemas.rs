@@ -56,6 +56,9 @@ pub(super) fn converter(
     })
 }
 
+/// What names of properties may begin with.
+const PREFIXES: [&str; 1] = ["request.header."];
+
 fn class_of(format: Format) -> (&'static str, Kind) {
     match format {
         Format::Protobuf => ("io.confluent.connect.protobuf.ProtobufConverter", Kind::Protobuf),
@@ -80,7 +83,8 @@ fn of_registry(
     for (key, value) in registry.iter().flat_map(|registry| &registry.properties) {
         given.insert(key.as_str(), resolved(key, value)?);
     }
-    let unknown = |plugin: &ConverterPlugin| unknown_keys(&given, &[&(plugin.config_def)()], &[]);
+    let unknown =
+        |plugin: &ConverterPlugin| unknown_keys(&given, &[&(plugin.config_def)()], &PREFIXES);
     let others = [Format::Avro, Format::Protobuf, Format::JsonSchema].map(class_of);
     let others = || others.iter().filter_map(|(class, _)| converters::find(class));
     let mine = unknown(plugin);

@@ -1,0 +1,154 @@
+//! Questions to the registry that end when the task is called to something else, and the look at it that
+//! a validation takes.
+//!
+//! Place in the data path: between the converters of a task and the client that all tasks share. A
+//! question that may take long is asked on a thread of its own, once for each schema: who waits for
+//! it can leave, and finds the answer in the client's cache when it comes back.
+
+use super::options::Options;
+use api::{Cancel, Check, Checking, Error, ErrorKind, Result};
+use registry::subject::Strategy;
+use registry::{Draft, Missing, Refused, Registered, Registry, SchemaId, Stored};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often it is looked whether the task is called.
+const LOOK: Duration = Duration::from_millis(10);
+const NAME: &str = "schema registry";
+const URL: &str = "schema.registry.url";
+/// A subject that nobody has: asked for where no subject is known.
+const NO_SUBJECT: &str = "copycat-validate-connect";
+
+/// A registry as one task asks it.
+pub(super) struct Asking {
+    registry: Registry,
+    cancelled: Option<Cancel>,
+}
+
+impl Asking {
+    pub(super) fn new(registry: Registry) -> Asking {
+        Asking { registry, cancelled: None }
+    }
+
+    pub(super) fn set_cancel(&mut self, cancelled: Cancel) {
+        self.cancelled = Some(cancelled);
+    }
+
+    /// As the registry's own, and `Cancelled` where the task is called.
+    pub(super) fn fetch(
+        &self,
+        id: &SchemaId,
+        subject: Option<&str>,
+    ) -> Result<Result<Arc<Registered>, Missing>> {
+        if let Some(known) = self.registry.cached(id, subject) {
+            return Ok(known);
+        }
+        let (id, subject) = (*id, subject.map(str::to_owned));
+        self.ask(move |registry| registry.fetch(&id, subject.as_deref()))
+    }
+
+    /// As [`Asking::fetch`].
+    pub(super) fn register(
+        &self,
+        subject: &str,
+        draft: &Draft,
+        normalize: bool,
+    ) -> Result<Result<Stored, Refused>> {
+        let (subject, draft) = (subject.to_owned(), draft.clone());
+        self.ask(move |registry| registry.register(&subject, &draft, normalize))
+    }
+
+    /// As [`Asking::fetch`].
+    pub(super) fn lookup(
+        &self,
+        subject: &str,
+        draft: &Draft,
+        normalize: bool,
+    ) -> Result<Result<Stored, Refused>> {
+        let (subject, draft) = (subject.to_owned(), draft.clone());
+        self.ask(move |registry| registry.lookup(&subject, &draft, normalize))
+    }
+
+    /// As [`Asking::fetch`].
+    pub(super) fn latest(&self, subject: &str) -> Result<Result<Arc<Registered>, Refused>> {
+        let subject = subject.to_owned();
+        self.ask(move |registry| registry.latest(&subject))
+    }
+
+    /// As [`Asking::fetch`].
+    pub(super) fn guid(&self, id: i32) -> Result<Option<[u8; 16]>> {
+        self.ask(move |registry| registry.guid(id))
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Registry) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Some(cancelled) = &self.cancelled else { return question(&self.registry) };
+        let (tell, told) = channel();
+        let registry = self.registry.clone();
+        std::thread::Builder::new()
+            .name("registry".to_owned())
+            .spawn(move || {
+                // Nobody listens any more where the task was called.
+                let _left = tell.send(question(&registry));
+            })
+            .map_err(|error| Error::bug("a thread could not be started").source(error))?;
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if cancelled() => return Err(Error::cancelled()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::bug("a question to the registry ended without an answer"));
+                }
+            }
+        }
+    }
+
+    /// Whether the registry answers us, and what it has for the topics.
+    pub(super) fn check(&self, options: &Options, key: bool, asked: &Checking) -> Vec<Check> {
+        let strategy = options.side(key).strategy;
+        let topics = asked.topics.iter().filter(|_| strategy == Strategy::Topic && !asked.renamed);
+        let subjects: Vec<String> =
+            topics.filter_map(|topic| strategy.subject(topic, key, None).ok()).collect();
+        if subjects.is_empty() {
+            let answer = self.latest(NO_SUBJECT).map(|_| "it answers".to_owned());
+            return vec![line(answer)];
+        }
+        let mut checks = Vec::new();
+        for subject in subjects {
+            if asked.left().is_zero() {
+                break;
+            }
+            let found = self.latest(&subject).map(|found| match found {
+                Ok(schema) => {
+                    let version = schema.version.map(|version| format!(" version {version},"));
+                    let version = version.unwrap_or_default();
+                    format!("subject {subject}:{version} {} schema {}", schema.kind, schema.id)
+                }
+                Err(refused) => format!("subject {subject}: none yet ({refused})"),
+            });
+            let failed = found.is_err();
+            checks.push(line(found));
+            if failed {
+                break;
+            }
+        }
+        checks
+    }
+}
+
+fn line(found: Result<String>) -> Check {
+    match found {
+        Ok(what) => Check::ok(NAME, what),
+        Err(error) if error.kind == ErrorKind::Retriable => {
+            // That it is asked again until it answers is true of tasks alone.
+            Check::failed(NAME, error.message).key(URL).hint(
+                "is the address right, and can it be reached from here? A task would wait for it",
+            )
+        }
+        Err(error) => Check::of_error(NAME, &error).key(URL),
+    }
+}
