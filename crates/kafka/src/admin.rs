@@ -197,6 +197,16 @@ impl Admin {
         metadata::offsets_for_times(&self.client, times, timeout).map_err(|e| self.explain(e))
     }
 
+    /// The offset behind the last record of each partition, in the order asked; with the setting
+    /// `isolation.level=read_uncommitted` also behind transactions that are open.
+    pub fn ends(
+        &self,
+        partitions: &[TopicPartition],
+        timeout: Duration,
+    ) -> Result<Vec<Option<i64>>> {
+        metadata::ends(&self.client, partitions, timeout).map_err(|e| self.explain(e))
+    }
+
     /// Creates topics; the outcome of each in the order asked. `ErrorKind::TopicExists` is one.
     pub fn create_topics(&self, topics: &[NewTopic], timeout: Duration) -> Result<Vec<Result<()>>> {
         self.create(topics, timeout, false)

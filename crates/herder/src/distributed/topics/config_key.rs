@@ -34,7 +34,8 @@ impl ConfigKey {
             return Some(ConfigKey::SessionKey);
         }
         if let Some(rest) = key.strip_prefix(TASK) {
-            let (name, number) = rest.rsplit_once('-')?;
+            // Dashes at the end do not count.
+            let (name, number) = rest.trim_end_matches('-').rsplit_once('-')?;
             return Some(ConfigKey::Task(name.to_owned(), task_number(number)?));
         }
         name(TARGET_STATE)
@@ -91,7 +92,9 @@ mod tests {
             assert_eq!(ConfigKey::parse(key), Some(wanted.clone()));
             assert_eq!(wanted.text(), key);
         }
-        assert_eq!(ConfigKey::parse("task-c-+01"), Some(t("c", 1)));
+        for odd in ["task-c-+01", "task-c-1-", "task-c-1--"] {
+            assert_eq!(ConfigKey::parse(odd), Some(t("c", 1)), "{odd}");
+        }
         for key in ["", "hello", "Connector-c", "task-c", "task-5", "task-c-x", "session-key-"] {
             assert_eq!(ConfigKey::parse(key), None, "{key}");
         }

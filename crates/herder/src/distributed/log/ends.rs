@@ -1,0 +1,127 @@
+//! Asks the brokers how far there is to read, for whoever wants to read to the end.
+//!
+//! Questions that come while one is asked are answered together by the next.
+
+use super::tail::Barrier;
+use super::{Done, FIRST_PAUSE, LONGEST_PAUSE, LogSettings, Shared, wake};
+use api::{Error, Result};
+use crossbeam_channel::{Receiver, Sender};
+use data::TopicPartition;
+use kafka::{Admin, ClientSettings};
+use runtime::{Backoff, kafka_error};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long one question may take.
+const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Tell me when what is there now was read.
+pub(super) struct Question {
+    pub(super) deadline: Instant,
+    pub(super) done: Done,
+}
+
+/// Where the partitions end.
+pub(super) type PlaceEnds = Vec<(TopicPartition, i64)>;
+
+/// Asks for the ends, transactions that are open included. Keeps its client while it works.
+pub(super) struct Asker {
+    places: Vec<TopicPartition>,
+    settings: ClientSettings,
+    admin: Option<Admin>,
+}
+
+impl Asker {
+    pub(super) fn new(settings: &LogSettings, places: Vec<TopicPartition>) -> Asker {
+        let mut settings = settings.admin.clone();
+        settings.insert("isolation.level".to_owned(), "read_uncommitted".to_owned());
+        Asker { places, settings, admin: None }
+    }
+
+    pub(super) fn ask(&mut self) -> Result<PlaceEnds> {
+        let admin = match self.admin.take() {
+            Some(admin) => admin,
+            None => Admin::new(&self.settings).map_err(kafka_error)?,
+        };
+        let ends = admin.ends(&self.places, ASK_TIMEOUT).map_err(kafka_error)?;
+        self.admin = Some(admin);
+        // Where there is no end the partition is empty.
+        let ends = ends.into_iter().map(Option::unwrap_or_default);
+        Ok(self.places.iter().cloned().zip(ends).collect())
+    }
+}
+
+pub(super) struct Ends {
+    asker: Asker,
+    questions: Receiver<Question>,
+    tail: Sender<Barrier>,
+    shared: Arc<Shared>,
+}
+
+impl Ends {
+    pub(super) fn new(
+        settings: &LogSettings,
+        places: Vec<TopicPartition>,
+        questions: Receiver<Question>,
+        tail: Sender<Barrier>,
+        shared: Arc<Shared>,
+    ) -> Ends {
+        Ends { asker: Asker::new(settings, places), questions, tail, shared }
+    }
+
+    pub(super) fn run(mut self) {
+        while let Ok(first) = self.questions.recv() {
+            let mut asked = vec![first];
+            asked.extend(self.questions.try_iter());
+            self.answer(asked);
+        }
+        // The tail sees that nothing comes any more.
+        let shared = self.shared.clone();
+        drop(self);
+        wake(&shared.reading);
+    }
+
+    fn answer(&mut self, mut asked: Vec<Question>) {
+        let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        while !asked.is_empty() {
+            if self.shared.is_closed() {
+                return refuse(asked, &Error::cancelled());
+            }
+            match self.asker.ask() {
+                Ok(ends) => {
+                    for Question { deadline, done } in asked {
+                        let barrier = Barrier { ends: ends.clone(), deadline, done };
+                        if let Err(refused) = self.tail.send(barrier) {
+                            (refused.0.done)(Err(Error::cancelled()));
+                        }
+                    }
+                    wake(&self.shared.reading);
+                    return;
+                }
+                Err(error) if error.kind == api::ErrorKind::Retriable => {
+                    let now = Instant::now();
+                    let (late, rest) = asked.into_iter().partition(|q| q.deadline <= now);
+                    asked = rest;
+                    refuse(late, &error);
+                    self.shared.pause(&mut pauses);
+                }
+                Err(error) => return refuse(asked, &error),
+            }
+        }
+    }
+}
+
+fn refuse(asked: Vec<Question>, error: &Error) {
+    for question in asked {
+        (question.done)(Err(again(error)));
+    }
+}
+
+/// The same error for one more.
+pub(super) fn again(error: &Error) -> Error {
+    let again = Error::new(error.kind, error.message.clone());
+    match &error.hint {
+        Some(hint) => again.hint(hint.clone()),
+        None => again,
+    }
+}
