@@ -166,7 +166,7 @@ fn refused(id: u64, refusal: Refusal) -> Action {
     Action::Answer { id, outcome: Err(refusal) }
 }
 
-fn has_references(task: &Props) -> bool {
+pub(crate) fn has_references(task: &Props) -> bool {
     task.iter().any(|(_, value)| config::providers::has_reference(value))
 }
 

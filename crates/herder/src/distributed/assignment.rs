@@ -1,0 +1,255 @@
+//! Which worker gets which task: sticky, balanced by weight, and nothing moves that need not.
+//!
+//! Pure and blind: it knows tasks, weights and workers, not why a task has no worker.
+//!
+//! Invariants: every task without a worker gets one if there is any; a task is moved only if that makes
+//! the fullest worker less full than it is; loads differ by less than the weight of a task that could be
+//! moved; the same input gives the same answer.
+
+use super::cluster::{TaskKey, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A task, how much it weighs, and who runs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub task: TaskKey,
+    pub weight: u32,
+    pub at: At,
+}
+
+/// Where a task is, for the balance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// On a worker that may keep it.
+    Worker(WorkerId),
+    /// Nowhere: it can be given away now.
+    Nowhere,
+    /// Leaves its worker and will be given away: it counts, where it will probably go.
+    Leaving,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    pub give: Vec<(TaskKey, WorkerId)>,
+    /// Tasks that leave their worker, for another one has less to do.
+    pub leave: Vec<TaskKey>,
+}
+
+/// What a worker has.
+struct Load<'a> {
+    worker: &'a WorkerId,
+    weight: u64,
+    tasks: Vec<(&'a TaskKey, u32)>,
+    /// Tasks of each connector, so that they are spread.
+    of: BTreeMap<&'a str, u32>,
+}
+
+impl<'a> Load<'a> {
+    fn take(&mut self, task: &'a TaskKey, weight: u32) {
+        self.weight += u64::from(weight);
+        self.tasks.push((task, weight));
+        *self.of.entry(&task.0).or_default() += 1;
+    }
+
+    fn drop(&mut self, task: &TaskKey) {
+        let Some(index) = self.tasks.iter().position(|(own, _)| *own == task) else { return };
+        let (_, weight) = self.tasks.swap_remove(index);
+        self.weight -= u64::from(weight);
+        if let Some(count) = self.of.get_mut(&*task.0) {
+            *count -= 1;
+        }
+    }
+
+    fn of(&self, connector: &str) -> u32 {
+        self.of.get(connector).copied().unwrap_or(0)
+    }
+}
+
+/// Balances the tasks over the workers; nothing where there are none.
+pub fn balance(workers: &[WorkerId], items: &[Item]) -> Moves {
+    let mut moves = Moves::default();
+    let mut loads: Vec<Load<'_>> = workers
+        .iter()
+        .map(|worker| Load { worker, weight: 0, tasks: Vec::new(), of: BTreeMap::new() })
+        .collect();
+    if loads.is_empty() {
+        return moves;
+    }
+    for item in items {
+        if let At::Worker(worker) = &item.at
+            && let Ok(index) = workers.binary_search(worker)
+            && let Some(load) = loads.get_mut(index)
+        {
+            load.take(&item.task, item.weight);
+        }
+    }
+    for at in [At::Nowhere, At::Leaving] {
+        let mut waiting: Vec<&Item> = items.iter().filter(|item| item.at == at).collect();
+        waiting.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.task.cmp(&b.task)));
+        for item in waiting {
+            let least = loads.iter_mut().min_by_key(|load| (load.weight, load.of(&item.task.0)));
+            let Some(load) = least else { continue };
+            if at == At::Nowhere {
+                moves.give.push((item.task.clone(), load.worker.clone()));
+            }
+            load.take(&item.task, item.weight);
+        }
+    }
+    let settled = items.iter().filter(|item| matches!(item.at, At::Worker(_)));
+    let mut movable: BTreeSet<&TaskKey> = settled.map(|item| &item.task).collect();
+    while let Some((from, to, task, weight)) = next_move(&loads, &movable) {
+        moves.leave.push(task.clone());
+        movable.remove(task);
+        if let Some(load) = loads.get_mut(from) {
+            load.drop(task);
+        }
+        if let Some(load) = loads.get_mut(to) {
+            load.take(task, weight);
+        }
+    }
+    moves
+}
+
+/// The move that evens the fullest and the emptiest worker out best, if any makes them more even.
+fn next_move<'a>(
+    loads: &[Load<'a>],
+    movable: &BTreeSet<&TaskKey>,
+) -> Option<(usize, usize, &'a TaskKey, u32)> {
+    let (from, fullest) = loads.iter().enumerate().max_by_key(|(_, load)| load.weight)?;
+    let (to, emptiest) = loads.iter().enumerate().min_by_key(|(_, load)| load.weight)?;
+    let gap = fullest.weight - emptiest.weight;
+    let fits = |weight: u32| weight > 0 && u64::from(weight) < gap;
+    let better = |(task, weight): &&(&'a TaskKey, u32)| {
+        let off = (gap / 2).abs_diff(u64::from(*weight));
+        (std::cmp::Reverse(off), fullest.of(&task.0), task.1)
+    };
+    let candidates =
+        fullest.tasks.iter().filter(|(task, weight)| fits(*weight) && movable.contains(task));
+    let mut best: Option<&(&'a TaskKey, u32)> = None;
+    for candidate in candidates {
+        if best.is_none_or(|known| better(&candidate) > better(&known)) {
+            best = Some(candidate);
+        }
+    }
+    best.map(|(task, weight)| (from, to, *task, *weight))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    fn worker(n: u8) -> WorkerId {
+        WorkerId { name: format!("w{n}").into(), run: 0 }
+    }
+
+    fn item(connector: &str, task: u32, weight: u32, at: At) -> Item {
+        Item { task: (Arc::from(connector), task), weight, at }
+    }
+
+    /// Carries the moves out, those that leave as well.
+    fn settled(workers: &[WorkerId], mut items: Vec<Item>) -> (Vec<Item>, usize) {
+        let mut moved = 0;
+        for _round in 0..6 {
+            let moves = balance(workers, &items);
+            moved += moves.leave.len();
+            for (task, to) in moves.give {
+                let given = items.iter_mut().find(|item| item.task == task).unwrap();
+                given.at = At::Worker(to);
+            }
+            for task in moves.leave {
+                let left = items.iter_mut().find(|item| item.task == task).unwrap();
+                left.at = At::Nowhere;
+            }
+        }
+        (items, moved)
+    }
+
+    fn loads(workers: &[WorkerId], items: &[Item]) -> Vec<u64> {
+        let of = |worker: &WorkerId| {
+            let own = items.iter().filter(|item| item.at == At::Worker(worker.clone()));
+            own.map(|item| u64::from(item.weight)).sum()
+        };
+        workers.iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_newcomer_gets_its_share_and_nothing_else_moves() {
+        let workers: Vec<WorkerId> = (0..3).map(worker).collect();
+        let at = |n: u32| At::Worker(worker((n % 2) as u8));
+        let items: Vec<Item> = (0..12).map(|n| item("c", n, 1, at(n))).collect();
+        let (items, moved) = settled(&workers, items);
+        assert_eq!((loads(&workers, &items), moved), (vec![4, 4, 4], 4));
+    }
+
+    #[test]
+    fn the_tasks_of_the_dead_are_spread_and_the_others_stay() {
+        let workers: Vec<WorkerId> = (1..3).map(worker).collect();
+        let at = |n: u32| {
+            if n.is_multiple_of(3) { At::Nowhere } else { At::Worker(worker((n % 3) as u8)) }
+        };
+        let items: Vec<Item> = (0..12).map(|n| item("c", n, 1, at(n))).collect();
+        let (items, moved) = settled(&workers, items);
+        assert_eq!((loads(&workers, &items), moved), (vec![6, 6], 0));
+    }
+
+    #[test]
+    fn tasks_on_their_way_count_where_they_will_go() {
+        let workers: Vec<WorkerId> = (0..2).map(worker).collect();
+        let mut items: Vec<Item> = (0..4).map(|n| item("c", n, 1, At::Worker(worker(0)))).collect();
+        items.extend((4..6).map(|n| item("c", n, 1, At::Leaving)));
+        assert_eq!(balance(&workers, &items).leave.len(), 1, "two come to the other anyway");
+    }
+
+    #[test]
+    fn a_connectors_tasks_are_spread_and_weights_count() {
+        let workers: Vec<WorkerId> = (0..2).map(worker).collect();
+        let heavy = item("heavy", 0, 3, At::Nowhere);
+        let light = (0..3).map(|n| item("light", n, 1, At::Nowhere));
+        let (items, _) = settled(&workers, light.chain([heavy]).collect());
+        assert_eq!(loads(&workers, &items), [3, 3]);
+        let two = ["a", "b"].iter().flat_map(|c| (0..2).map(|n| item(c, n, 1, At::Nowhere)));
+        let (items, _) = settled(&workers, two.collect());
+        let of = |w: u8| items.iter().filter(move |i| i.at == At::Worker(worker(w)));
+        let names: Vec<&str> = of(0).map(|item| &*item.task.0).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn without_workers_nothing_is_done() {
+        assert_eq!(balance(&[], &[item("c", 0, 1, At::Nowhere)]), Moves::default());
+    }
+
+    proptest! {
+        #[test]
+        fn any_cluster_comes_to_rest_in_balance(
+            workers in 1u8..8,
+            tasks in prop::collection::vec((0u8..5, 0u8..10, prop::sample::select(vec![1u32, 1, 1, 2, 5])), 0..60),
+        ) {
+            let ids: Vec<WorkerId> = (0..workers).map(worker).collect();
+            let items: Vec<Item> = (0..).zip(&tasks).map(|(n, (connector, at, weight))| {
+                let at = match at {
+                    8 => At::Nowhere,
+                    9 => At::Leaving,
+                    at if *at < workers => At::Worker(worker(*at)),
+                    _ => At::Nowhere,
+                };
+                item(&format!("c{connector}"), n, *weight, at)
+            }).collect();
+            let landed: Vec<Item> = items.into_iter().map(|mut item| {
+                if item.at == At::Leaving { item.at = At::Nowhere; }
+                item
+            }).collect();
+            let (rested, _) = settled(&ids, landed);
+            prop_assert!(rested.iter().all(|item| matches!(item.at, At::Worker(_))));
+            let moves = balance(&ids, &rested);
+            prop_assert_eq!(&moves, &Moves::default(), "it rests");
+            let of = loads(&ids, &rested);
+            let (least, most) = (of.iter().min().unwrap(), of.iter().max().unwrap());
+            let heaviest = tasks.iter().map(|(_, _, weight)| u64::from(*weight)).max().unwrap_or(0);
+            prop_assert!(most - least <= heaviest.max(1), "{:?}", of);
+        }
+    }
+}

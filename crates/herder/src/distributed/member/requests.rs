@@ -1,0 +1,247 @@
+//! Requests, at the leader: what is refused at once, what waits its turn, what is written.
+//!
+//! Source of the messages: Kafka Connect's distributed herder.
+
+use super::lead::{Altering, Wanted, Write};
+use super::{Action, Answered, Member};
+use crate::distributed::cluster::{Change, Entry, Placement};
+use crate::state::{Done, OffsetsRefused, Refusal, Request, Target};
+use config::Given;
+use runtime::OffsetsChange;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Member {
+    /// Takes requests up, one a connector: those behind them wait for what they come to.
+    pub(super) fn take_up(&mut self, actions: &mut Vec<Action>) {
+        let Some(lead) = &mut self.lead else { return };
+        let mut busy: BTreeSet<Arc<str>> = lead.checking.keys().cloned().collect();
+        busy.extend(lead.altering.keys().cloned());
+        busy.extend(lead.writes.iter().map(|write| write.name.clone()));
+        let asked = std::mem::take(&mut lead.asked);
+        for (id, request) in asked {
+            let name: Arc<str> = request.name().into();
+            if busy.insert(name.clone()) {
+                self.take_up_one(id, name, request, actions);
+            } else if let Some(lead) = &mut self.lead {
+                lead.asked.push_back((id, request));
+            }
+        }
+        self.alter_offsets(actions);
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.cluster.connectors.get(name).filter(|entry| entry.config.is_some())
+    }
+
+    fn write(&mut self, id: u64, done: Done, name: &Arc<str>, wanted: Wanted) {
+        if let Some(lead) = &mut self.lead {
+            let (asked, name) = (Some((id, done)), name.clone());
+            lead.writes.push(Write { asked, name, wanted });
+        }
+    }
+
+    fn take_up_one(
+        &mut self,
+        id: u64,
+        name: Arc<str>,
+        request: Request,
+        actions: &mut Vec<Action>,
+    ) {
+        let exists = self.entry(&name).is_some();
+        match request {
+            Request::Create { name, .. } | Request::Restore { name, .. } if exists => {
+                refuse(id, Refusal::Exists { name }, actions);
+            }
+            Request::Create { config, target, .. } => self.check(id, name, config, target, actions),
+            Request::Put { config, .. } => self.check(id, name, config, Target::Started, actions),
+            Request::Restore { config, target, .. } => {
+                self.write(id, Done::Created, &name, Wanted::Create(config, target));
+            }
+            Request::Patch { patch, .. } => {
+                let Some(config) = self.entry(&name).and_then(|entry| entry.config.as_ref()) else {
+                    return unknown(id, format!("Connector {name} not found"), actions);
+                };
+                let config = Given::patched(config, &patch);
+                self.check(id, name, config, Target::Started, actions);
+            }
+            Request::Delete { .. } | Request::Offsets { .. } if !exists => {
+                unknown(id, format!("Connector {name} not found"), actions);
+            }
+            Request::Delete { offsets: false, .. } => {
+                self.write(id, Done::Done, &name, Wanted::Delete);
+            }
+            Request::Delete { offsets: true, .. } => {
+                if let Some(lead) = &mut self.lead {
+                    let wanted = Wanted::Target(Target::Stopped);
+                    lead.writes.push(Write { asked: None, name: name.clone(), wanted });
+                    let change = Some(OffsetsChange::Reset);
+                    lead.altering.insert(name, Altering { id, change, deleting: true });
+                }
+            }
+            Request::Offsets { change, .. } => {
+                if self.entry(&name).map(Entry::target) != Some(Target::Stopped) {
+                    return refuse(id, not_stopped(&name), actions);
+                }
+                if let Some(lead) = &mut self.lead {
+                    let altering = Altering { id, change: Some(change), deleting: false };
+                    lead.altering.insert(name, altering);
+                }
+            }
+            Request::Retarget { .. } | Request::Restart { .. } | Request::RestartTask { .. }
+                if !exists =>
+            {
+                unknown(id, format!("Unknown connector {name}"), actions);
+            }
+            Request::Retarget { target, .. } => {
+                self.write(id, Done::Done, &name, Wanted::Target(target));
+            }
+            Request::Restart { connector, tasks, .. } => {
+                if let Some(lead) = self.lead.as_mut().filter(|_| connector) {
+                    lead.remake.insert(name.clone());
+                }
+                self.write(id, Done::Done, &name, Wanted::Restart(tasks));
+            }
+            Request::RestartTask { task, .. } => {
+                let tasks = self.entry(&name).map_or(0, |entry| entry.tasks.len());
+                if task as usize >= tasks {
+                    return unknown(id, format!("Task {name}-{task} not found"), actions);
+                }
+                self.write(id, Done::Done, &name, Wanted::Restart(BTreeSet::from([task])));
+            }
+        }
+    }
+
+    fn check(
+        &mut self,
+        id: u64,
+        name: Arc<str>,
+        config: Given,
+        target: Target,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Some(lead) = &mut self.lead {
+            lead.checking.insert(name.clone(), (id, config.clone(), target));
+            actions.push(Action::Validate { id, name, config });
+        }
+    }
+
+    pub(super) fn validated(
+        &mut self,
+        id: u64,
+        name: &Arc<str>,
+        outcome: Result<(), String>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(lead) = &mut self.lead else { return };
+        if lead.checking.get(name).is_none_or(|(own, ..)| *own != id) {
+            return;
+        }
+        lead.due = true;
+        let Some((_, config, target)) = lead.checking.remove(name) else { return };
+        if let Err(message) = outcome {
+            return refuse(id, Refusal::Invalid { message }, actions);
+        }
+        if self.entry(name).is_some() {
+            self.write(id, Done::Done, name, Wanted::Config(config.props));
+        } else {
+            self.write(id, Done::Created, name, Wanted::Create(config.props, target));
+        }
+    }
+
+    /// What a request comes to, as the topic will say it.
+    pub(super) fn changes(&self, name: &Arc<str>, wanted: Wanted, version: u64) -> Vec<Change> {
+        let name = || name.clone();
+        let placement = || Some(self.fresh_placement(&name(), version));
+        match wanted {
+            Wanted::Create(config, target) => vec![
+                Change::Target {
+                    name: name(),
+                    target: Some(target).filter(|target| *target != Target::Started),
+                },
+                Change::Connector { name: name(), config: Some(config) },
+                Change::Placement { name: name(), placement: placement() },
+            ],
+            Wanted::Config(config) => {
+                vec![Change::Connector { name: name(), config: Some(config) }]
+            }
+            Wanted::Delete => vec![
+                Change::Connector { name: name(), config: None },
+                Change::Target { name: name(), target: None },
+                Change::Placement { name: name(), placement: placement() },
+            ],
+            Wanted::Target(target) => vec![Change::Target { name: name(), target: Some(target) }],
+            Wanted::Restart(tasks) => vec![Change::Restart { name: name(), tasks }],
+        }
+    }
+
+    /// The placement that a connector of this name begins or ends with: what is left of the one
+    /// before leaves first.
+    fn fresh_placement(&self, name: &str, version: u64) -> Placement {
+        let before = self.cluster.connectors.get(name).and_then(|e| e.placement.as_ref());
+        let mut slots = before.map(|placement| placement.slots.clone()).unwrap_or_default();
+        super::slots::leave(&mut slots, version);
+        Placement { incarnation: version, made_of: None, slots }
+    }
+
+    /// Starts the changes of offsets whose connector has no task any more.
+    fn alter_offsets(&mut self, actions: &mut Vec<Action>) {
+        let Some(lead) = &mut self.lead else { return };
+        for (name, altering) in &mut lead.altering {
+            let entry = self.cluster.connectors.get(name);
+            let Some((entry, config)) = entry.and_then(|e| Some((e, e.config.clone()?))) else {
+                continue;
+            };
+            let idle = entry.placement.as_ref().is_none_or(|placement| placement.is_free());
+            if !idle || entry.target() != Target::Stopped {
+                continue;
+            }
+            if let Some(change) = altering.change.take() {
+                actions.push(Action::AlterOffsets { name: name.clone(), config, change });
+            }
+        }
+    }
+
+    pub(super) fn offsets_altered(
+        &mut self,
+        name: &Arc<str>,
+        outcome: Result<String, OffsetsRefused>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(lead) = &mut self.lead else { return };
+        if lead.altering.get(name).is_none_or(|altering| altering.change.is_some()) {
+            return;
+        }
+        lead.due = true;
+        let Some(Altering { id, deleting, .. }) = lead.altering.remove(name) else { return };
+        let refusal = match outcome {
+            Ok(text) if deleting => {
+                return self.write(id, Done::Told(text), name, Wanted::Delete);
+            }
+            Ok(text) => {
+                let outcome = Ok(Done::Told(text));
+                return actions.push(Action::Answer { id, outcome });
+            }
+            Err(OffsetsRefused::Invalid(message)) => Refusal::Invalid { message },
+            Err(OffsetsRefused::Failed(message)) => Refusal::Failed { message },
+        };
+        refuse(id, refusal, actions);
+    }
+}
+
+fn refuse(id: u64, refusal: Refusal, actions: &mut Vec<Action>) {
+    actions.push(Action::Answer { id, outcome: Err(Answered::Refused(refusal)) });
+}
+
+fn unknown(id: u64, message: String, actions: &mut Vec<Action>) {
+    refuse(id, Refusal::Unknown { message }, actions);
+}
+
+fn not_stopped(name: &str) -> Refusal {
+    let message = format!(
+        "Connectors must be in the STOPPED state before their offsets can be modified. This can be \
+         done for the specified connector by issuing a 'PUT' request to the \
+         '/connectors/{name}/stop' endpoint"
+    );
+    Refusal::Invalid { message }
+}
