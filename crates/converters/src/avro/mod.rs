@@ -9,6 +9,7 @@ pub(crate) mod attributes;
 pub(crate) mod connect;
 mod markers;
 pub(crate) mod options;
+pub(crate) mod read;
 pub(crate) mod schema;
 mod to_avro;
 mod write;

@@ -3,6 +3,7 @@
 //! Bytes are text there, one character a byte; a union's default is one of its types. What is no
 //! value of the type is `None`: the default is dropped, as in Connect.
 
+use super::super::attributes::ANYTHING;
 use super::super::options::AvroOptions;
 use super::super::schema::{AvroSchema, Id, Kind, Node, Record};
 use super::types::{int_type, is_map_entry, logical, map_entry};
@@ -55,6 +56,9 @@ impl Defaults<'_> {
         members: &Map<String, Json>,
     ) -> Option<Value> {
         let Some(schema) = schema else {
+            if record.name.full() == ANYTHING {
+                return None;
+            }
             let entry = |field: &super::super::schema::Field| {
                 let json = members.get(&field.name).or(field.default.as_ref())?;
                 Some((Value::Text(field.name.clone()), self.value(field.schema, None, json)?))

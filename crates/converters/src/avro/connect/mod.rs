@@ -16,10 +16,10 @@ mod types;
 mod tests;
 
 pub(crate) use defaults::Defaults;
-pub(crate) use types::{int_type, is_map_entry, logical};
+pub(crate) use types::{int_type, is_anything, is_map_entry, logical, map_entry};
 
 use super::attributes::{
-    ANYTHING, CONNECT_DEFAULT, DEFAULT, DOC, FIELD_DEFAULT_FLAG, PARAMETERS, RECURSIVE, VERSION,
+    CONNECT_DEFAULT, DEFAULT, DOC, FIELD_DEFAULT_FLAG, PARAMETERS, RECURSIVE, VERSION,
 };
 use super::options::AvroOptions;
 use super::schema::{AvroSchema, DEPTH_MAX, Id, Kind, Node};
@@ -40,8 +40,7 @@ pub(crate) fn to_connect(
     options: &AvroOptions,
     version: Option<i32>,
 ) -> Result<Option<Arc<Schema>>, String> {
-    let root = avro.node(avro.root());
-    if root.name().is_some_and(|name| name.full() == ANYTHING) {
+    if is_anything(avro, avro.root()) {
         return Ok(None);
     }
     let mut mapping = Mapping {
@@ -153,7 +152,7 @@ impl<'a> Mapping<'a> {
     fn complete(
         &mut self,
         id: Id,
-        children: Vec<Arc<Schema>>,
+        children: types::Children,
         outer: u64,
     ) -> Result<Arc<Schema>, String> {
         let node = self.avro.node(id);

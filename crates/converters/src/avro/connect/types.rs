@@ -1,7 +1,7 @@
 //! What each Avro type is in Connect, before the attributes that all types have.
 
 use super::super::attributes::{
-    AVRO_PREFIX, AVRO_RECORD_DOC, DECIMAL_PRECISION, DECIMAL_PRECISION_DEFAULT, ENUM,
+    ANYTHING, AVRO_PREFIX, AVRO_RECORD_DOC, DECIMAL_PRECISION, DECIMAL_PRECISION_DEFAULT, ENUM,
     ENUM_DEFAULT_PREFIX, ENUM_DOC, ENUM_DOC_PREFIX, FIELD_DOC_PREFIX, FIXED_SIZE, INTERNAL_TYPE,
     KEY_FIELD, LOGICAL_TYPE, MAP_ENTRY, NAMESPACE, PARAMETERS, RECORD_DOC, SUM_ENUM,
     SUM_FIELD_PREFIX, SUM_UNION, SUM_UNION_PREFIX, TYPE, UNION, VALUE_FIELD,
@@ -15,33 +15,34 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Schemas of the types within a type; `None` for values of any shape.
+pub(super) type Children = Vec<Option<Arc<Schema>>>;
+
 impl<'a> Mapping<'a> {
     /// The schemas of the types within a type, in their order: of the fields, of the elements, of key
     /// and value where these are elements, of the branches that are not null.
     ///
     /// What recurses holds as little as it can: schemas may be deep and stacks are not.
-    pub(super) fn children(&mut self, id: Id, depth: usize) -> Result<Vec<Arc<Schema>>, String> {
+    pub(super) fn children(&mut self, id: Id, depth: usize) -> Result<Children, String> {
         let of = Use::default();
         match &self.avro.node(id).kind {
             Kind::Record(record) => {
                 let mut children = Vec::with_capacity(record.fields.len());
                 for field in &record.fields {
                     self.path.push(field.name.clone());
-                    children.push(self.field(field, depth)?);
+                    children.push(Some(self.field(field, depth)?));
                     self.path.pop();
                 }
                 Ok(children)
             }
             Kind::Array(items) if self.is_map(*items) => self.entry(*items, depth),
-            Kind::Array(inner) | Kind::Map(inner) => {
-                Ok(vec![self.schema(*inner, of, depth + 1)?])
-            }
+            Kind::Array(inner) | Kind::Map(inner) => Ok(vec![self.element(*inner, depth + 1)?]),
             Kind::Union(branches) => {
                 let mut children = Vec::with_capacity(branches.len());
                 for branch in branches {
                     if !matches!(self.avro.kind(*branch), Kind::Null) {
                         let of = Use { optional: true, ..of };
-                        children.push(self.schema(*branch, of, depth + 1)?);
+                        children.push(Some(self.schema(*branch, of, depth + 1)?));
                     }
                 }
                 Ok(children)
@@ -68,38 +69,47 @@ impl<'a> Mapping<'a> {
         is_map_entry(self.avro.node(items)) && !open
     }
 
-    fn entry(&mut self, entry: Id, depth: usize) -> Result<Vec<Arc<Schema>>, String> {
+    fn entry(&mut self, entry: Id, depth: usize) -> Result<Children, String> {
         let Some((key, value)) = map_entry(self.avro, entry) else {
             let what = "An array of map entries has elements that are not a key and a value";
             return Err(what.to_owned());
         };
         self.set(entry, State::Open);
-        let key = self.schema(key, Use::default(), depth + 2)?;
-        let value = self.schema(value, Use::default(), depth + 2)?;
+        let key = self.element(key, depth + 2)?;
+        let value = self.element(value, depth + 2)?;
         self.set(entry, State::New);
         Ok(vec![key, value])
+    }
+
+    /// The schema of what lists and maps are of; `None` for values of any shape.
+    fn element(&mut self, id: Id, depth: usize) -> Result<Option<Arc<Schema>>, String> {
+        match is_anything(self.avro, id) {
+            true => Ok(None),
+            false => self.schema(id, Use::default(), depth).map(Some),
+        }
     }
 
     /// The schema of a type with these children, without the attributes that all types have.
     pub(super) fn typed(
         &mut self,
         node: &'a Node,
-        children: Vec<Arc<Schema>>,
+        mut children: Children,
     ) -> Result<SchemaBuilder, String> {
-        let mut list = children.into_iter();
-        match (&node.kind, list.next(), list.next()) {
-            (Kind::Array(_), Some(key), Some(value)) => Ok(SchemaBuilder::map(key, value)),
-            (Kind::Array(_), Some(items), None) => Ok(SchemaBuilder::array(items)),
-            (Kind::Map(_), Some(values), None) => {
-                Ok(SchemaBuilder::map(Schema::required_of(Type::String), values))
+        match &node.kind {
+            Kind::Array(_) | Kind::Map(_) => {
+                let last = children.pop().flatten();
+                let key = match &node.kind {
+                    Kind::Map(_) => Some(Some(Schema::required_of(Type::String))),
+                    _ => children.pop(),
+                };
+                Ok(match key {
+                    Some(key) => SchemaBuilder::map_of(key, last),
+                    None => SchemaBuilder::array_of(last),
+                })
             }
-            (Kind::Record(record), first, second) => {
-                Ok(self.record(record, first.into_iter().chain(second).chain(list)))
-            }
-            (Kind::Union(branches), first, second) => {
-                self.union(branches, first.into_iter().chain(second).chain(list))
-            }
-            (Kind::Enum(of), ..) => Ok(self.enumeration(of)),
+            Kind::Record(record) => Ok(self.record(record, children.into_iter().flatten())),
+            Kind::Union(branches) => self.union(branches, children.into_iter().flatten()),
+            Kind::Enum(of) => Ok(self.enumeration(of)),
             _ => leaf(node),
         }
     }
@@ -260,8 +270,47 @@ pub(crate) fn is_map_entry(node: &Node) -> bool {
         || node.prop(INTERNAL_TYPE) == Some(MAP_ENTRY)
 }
 
+/// Whether this is the record that values without a schema are written as: a field for each type,
+/// null or that.
+pub(crate) fn is_anything(avro: &AvroSchema, id: Id) -> bool {
+    let Kind::Record(record) = avro.kind(id) else { return false };
+    if record.name.full() != ANYTHING || record.fields.len() != ANYTHING_FIELDS.len() {
+        return false;
+    }
+    record.fields.iter().zip(ANYTHING_FIELDS).all(|(field, (name, kind))| {
+        let Kind::Union(branches) = avro.kind(field.schema) else { return false };
+        let [null, of] = branches[..] else { return false };
+        let inner = match avro.kind(of) {
+            Kind::Array(items) if name == "map" => {
+                let key_first = match avro.kind(*items) {
+                    Kind::Record(entry) => entry.fields.first().map(|field| &*field.name),
+                    _ => None,
+                };
+                key_first == Some(KEY_FIELD) && map_entry(avro, *items) == Some((id, id))
+            }
+            Kind::Array(items) => *items == id,
+            _ => true,
+        };
+        let fits = matches!(avro.kind(null), Kind::Null) && avro.kind(of).type_name() == kind;
+        field.name == name && fits && inner
+    })
+}
+
+/// The fields of that record and their types.
+const ANYTHING_FIELDS: [(&str, &str); 9] = [
+    ("boolean", "boolean"),
+    ("bytes", "bytes"),
+    ("double", "double"),
+    ("float", "float"),
+    ("int", "int"),
+    ("long", "long"),
+    ("string", "string"),
+    ("array", "array"),
+    ("map", "array"),
+];
+
 /// The types of the key and the value of a map's entries.
-pub(super) fn map_entry(avro: &AvroSchema, id: Id) -> Option<(Id, Id)> {
+pub(crate) fn map_entry(avro: &AvroSchema, id: Id) -> Option<(Id, Id)> {
     let Kind::Record(record) = avro.kind(id) else { return None };
     let of = |name: &str| record.fields.iter().find(|field| field.name == name);
     match record.fields.len() {
