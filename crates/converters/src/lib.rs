@@ -14,8 +14,6 @@ mod json;
 mod json_schema;
 mod kind;
 mod number;
-// Until it is registered.
-#[allow(dead_code)]
 mod protobuf;
 // Until the formats are there.
 #[allow(dead_code, unused_imports)]
@@ -26,7 +24,7 @@ mod string;
 use api::ConverterPlugin;
 use config::Props;
 
-static PLUGINS: [ConverterPlugin; 11] = [
+static PLUGINS: [ConverterPlugin; 12] = [
     string::PLUGIN,
     byte_array::PLUGIN,
     json::PLUGIN,
@@ -38,6 +36,7 @@ static PLUGINS: [ConverterPlugin; 11] = [
     number::DOUBLE,
     simple_header::PLUGIN,
     json_schema::PLUGIN,
+    protobuf::PLUGIN,
 ];
 
 /// All converters.
@@ -57,7 +56,8 @@ pub fn inline(
 ) -> api::Result<Box<dyn api::Converter>> {
     match kind {
         registry::Kind::Json => registered::inline::<json_schema::JsonSchema>(text, props),
-        _ => Err(api::Error::bug(format!("there is no converter of {kind} yet"))),
+        registry::Kind::Protobuf => registered::inline::<protobuf::Protobuf>(text, props),
+        kind => Err(api::Error::bug(format!("there is no converter of {kind} yet"))),
     }
 }
 

@@ -33,6 +33,7 @@ impl Fault {
         self
     }
 
+    #[cfg(test)]
     pub(super) fn message(&self) -> &str {
         &self.0.message
     }
@@ -43,13 +44,18 @@ impl Fault {
         (!parts.is_empty()).then(|| parts.join("."))
     }
 
+    /// What and where, in one text.
+    pub(super) fn text(&self) -> String {
+        match self.path() {
+            Some(path) => format!("field {path}: {}", self.0.message),
+            None => self.0.message.clone(),
+        }
+    }
+
     /// What the batch keeps of the record.
     pub(super) fn reject(self) -> Rejection {
         let column = self.path();
-        let message = match &column {
-            Some(path) => format!("Invalid Protobuf message, field {path}: {}", self.0.message),
-            None => format!("Invalid Protobuf message: {}", self.0.message),
-        };
+        let message = format!("Invalid Protobuf message: {}", self.text());
         Rejection {
             message,
             exception: "org.apache.kafka.connect.errors.DataException",

@@ -6,6 +6,7 @@
 //!
 //! Invariant: an unfolded schema has at most [`FIELDS_MAX`] fields and [`LEVELS_MAX`] levels.
 
+use super::deep::deep;
 use super::field_type::{FieldType, default_of};
 use super::meta::Meta;
 use super::options::{Options, names};
@@ -31,10 +32,10 @@ pub(super) fn unfold(
     message: &MessageDescriptor,
     version: Option<i32>,
 ) -> Result<Plan, String> {
-    match Unfold::new(options, false).root(message, version) {
+    deep(|| match Unfold::new(options, false).root(message, version) {
         Err(Stop::Size) => Unfold::new(options, true).root(message, version).map_err(Stop::text),
         other => other.map_err(Stop::text),
-    }
+    })
 }
 
 /// Why no schema was made.

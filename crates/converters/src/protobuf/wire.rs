@@ -40,12 +40,6 @@ impl<'a> Cursor<'a> {
         self.pos >= self.bytes.len()
     }
 
-    /// The next byte, without passing it.
-    #[inline]
-    pub(super) fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.pos).copied()
-    }
-
     /// # Errors
     /// The number does not end before the message, or has more than 64 bits.
     #[inline]

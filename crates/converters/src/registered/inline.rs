@@ -9,6 +9,9 @@ use data::{Batch, Rows, Schema, Span};
 use registry::{Registered, SchemaId};
 use std::sync::Arc;
 
+/// The id of a schema that is in no registry. Nothing stands in front of its values.
+pub(crate) const INLINE: SchemaId = SchemaId::Id(-1);
+
 /// Schemas whose writers are kept at a time.
 const WRITERS_MAX: usize = 16;
 
@@ -18,7 +21,7 @@ const WRITERS_MAX: usize = 16;
 /// `Config`: the text is no schema of the format, or a setting is wrong.
 pub(crate) fn inline<F: Format>(text: &str, props: &Props) -> Result<Box<dyn Converter>> {
     let schema = Registered {
-        id: SchemaId::Id(-1),
+        id: INLINE,
         kind: F::KIND,
         text: text.into(),
         subject: None,

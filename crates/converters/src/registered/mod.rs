@@ -18,7 +18,7 @@ mod readers;
 mod writers;
 
 pub(crate) use format::{Format, Written};
-pub(crate) use inline::inline;
+pub(crate) use inline::{INLINE, inline};
 
 use crate::batch::{Rejection, decode_batch_by_row, whole};
 use crate::kind::converter_def;

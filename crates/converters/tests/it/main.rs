@@ -66,5 +66,5 @@ fn converters_are_found_by_every_spelling() {
         }
     }
     assert!(converters::find("json").is_none());
-    assert_eq!(converters::plugins().len(), 10);
+    assert_eq!(converters::plugins().len(), 12);
 }
