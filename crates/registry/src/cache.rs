@@ -3,6 +3,7 @@
 //! Invariants: while one caller asks, the others wait for its answer, errors included; no lock is held
 //! while something is asked; entries have limits in number and, where they may change, in time.
 
+use crate::bounds::Bounds;
 use api::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// All entries of a cache, whatever groups they belong to.
 const ENTRIES_MAX: usize = 20_000;
+
+/// How often one who waits looks whether it is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How long an answer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,20 +86,30 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     }
 
     /// What is known, or what `ask` answers; it is asked once for all who want it meanwhile.
-    pub(crate) fn get_or(&self, key: &K, ask: impl FnOnce() -> Result<(V, Holds)>) -> Result<V> {
-        let flight = {
+    /// Whoever waits for another's answer ends when its own bounds say so, and asks itself where the
+    /// other was stopped.
+    pub(crate) fn get_or(
+        &self,
+        key: &K,
+        bounds: &Bounds,
+        ask: impl FnOnce() -> Result<(V, Holds)>,
+    ) -> Result<V> {
+        let flight = loop {
             let mut entries = lock(&self.entries);
             if let Some(value) = entries.known(key) {
                 return Ok(value);
             }
-            if let Some(Entry::Asked(flight)) = entries.map.get(key) {
-                let flight = flight.clone();
-                drop(entries);
-                return flight.wait();
+            let Some(Entry::Asked(flight)) = entries.map.get(key) else {
+                let flight = Arc::new(Flight { answer: Mutex::new(None), arrived: Condvar::new() });
+                entries.map.insert(key.clone(), Entry::Asked(flight.clone()));
+                break flight;
+            };
+            let flight = flight.clone();
+            drop(entries);
+            match flight.wait(bounds)? {
+                Err(failure) if failure.kind == ErrorKind::Cancelled => {}
+                answer => return answer.map_err(Error::from),
             }
-            let flight = Arc::new(Flight { answer: Mutex::new(None), arrived: Condvar::new() });
-            entries.map.insert(key.clone(), Entry::Asked(flight.clone()));
-            flight
         };
         let landing = Landing { cache: self, key, flight };
         match ask() {
@@ -164,16 +178,15 @@ impl<K: Eq + Hash + Clone, V: Clone> Entries<K, V> {
 
 impl<V: Clone> Flight<V> {
     /// Ends when the one who asks has an answer, whose requests have time limits.
-    fn wait(&self) -> Result<V> {
+    fn wait(&self, bounds: &Bounds) -> Result<Result<V, Failure>> {
         let mut answer = lock(&self.answer);
         loop {
-            match &*answer {
-                Some(Ok(value)) => return Ok(value.clone()),
-                Some(Err(failure)) => return Err(failure.clone().into()),
-                None => {
-                    answer = self.arrived.wait(answer).unwrap_or_else(PoisonError::into_inner);
-                }
+            if let Some(answer) = &*answer {
+                return Ok(answer.clone());
             }
+            bounds.check()?;
+            let waited = self.arrived.wait_timeout(answer, LOOK_EVERY);
+            answer = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -230,7 +243,7 @@ mod tests {
             let answers: Vec<_> = std::thread::scope(|scope| {
                 let ask = || {
                     begun.wait();
-                    cache.get_or(&1, || {
+                    cache.get_or(&1, &Bounds::default(), || {
                         asked.fetch_add(1, Ordering::SeqCst);
                         // Until the others wait for this answer.
                         testkit::eventually(DEADLINE, "seven waiters", || {
@@ -268,10 +281,36 @@ mod tests {
     fn one_who_breaks_off_leaves_nobody_waiting() {
         let cache = ungrouped();
         let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            cache.get_or(&1, || panic!("on purpose"))
+            cache.get_or(&1, &Bounds::default(), || panic!("on purpose"))
         }));
         assert!(broken.is_err());
-        assert_eq!(cache.get_or(&1, || Ok((1, Holds::ForGood))).unwrap(), 1);
+        assert_eq!(cache.get_or(&1, &Bounds::default(), || Ok((1, Holds::ForGood))).unwrap(), 1);
+    }
+
+    #[test]
+    fn one_that_is_stopped_stops_nobody_else() {
+        let cache = ungrouped();
+        let (stop, both) = (std::sync::atomic::AtomicBool::new(false), Barrier::new(2));
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                cache.get_or(&1, &Bounds::default(), || {
+                    both.wait();
+                    testkit::eventually(DEADLINE, "a stop", || {
+                        stop.load(Ordering::SeqCst).then_some(())
+                    });
+                    Err(Error::cancelled())
+                })
+            });
+            both.wait();
+            let bounds = Bounds { deadline: Some(Instant::now()), ..Bounds::default() };
+            let late = cache.get_or(&1, &bounds, || Ok((1, Holds::ForGood)));
+            assert_eq!(late.unwrap_err().kind, ErrorKind::Cancelled, "its own time is over");
+            let second =
+                scope.spawn(|| cache.get_or(&1, &Bounds::default(), || Ok((2, Holds::ForGood))));
+            stop.store(true, Ordering::SeqCst);
+            assert_eq!(first.join().unwrap().unwrap_err().kind, ErrorKind::Cancelled);
+            assert_eq!(second.join().unwrap().unwrap(), 2);
+        });
     }
 
     #[test]
@@ -290,11 +329,13 @@ mod tests {
     fn what_holds_for_a_time_is_asked_for_again_after_it() {
         let cache = ungrouped();
         let long = Holds::For(Duration::from_secs(3600));
-        cache.get_or(&1, || Ok((1, long))).unwrap();
-        assert_eq!(cache.get_or(&1, || Ok((2, long))).unwrap(), 1);
-        cache.get_or(&2, || Ok((1, Holds::For(Duration::ZERO)))).unwrap();
-        assert_eq!(cache.get_or(&2, || Ok((2, long))).unwrap(), 2);
-        cache.get_or(&3, || Ok((1, Holds::For(Duration::from_millis(1))))).unwrap();
+        cache.get_or(&1, &Bounds::default(), || Ok((1, long))).unwrap();
+        assert_eq!(cache.get_or(&1, &Bounds::default(), || Ok((2, long))).unwrap(), 1);
+        cache.get_or(&2, &Bounds::default(), || Ok((1, Holds::For(Duration::ZERO)))).unwrap();
+        assert_eq!(cache.get_or(&2, &Bounds::default(), || Ok((2, long))).unwrap(), 2);
+        cache
+            .get_or(&3, &Bounds::default(), || Ok((1, Holds::For(Duration::from_millis(1)))))
+            .unwrap();
         testkit::eventually(DEADLINE, "an answer that has run out", || {
             cache.peek(&3).is_none().then_some(())
         });

@@ -6,6 +6,7 @@
 mod fault;
 mod token;
 
+use crate::bounds::Bounds;
 use crate::settings::{Limits, Login, Settings, TlsSide, Token, Url};
 use api::{Error, Result};
 use base64::Engine as _;
@@ -14,17 +15,20 @@ use config::Password;
 use serde_json::Value;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use token::Tokens;
 use ureq::http::header::RETRY_AFTER;
 use ureq::http::{Request, Response};
-use ureq::{Agent, Body, Proxy};
+use ureq::{Agent, AsSendBody, Body, Proxy};
 
 /// Larger answers are refused; a registry takes schemas of a megabyte unless told otherwise.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 const CONTENT_TYPE: &str = "application/vnd.schemaregistry.v1+json";
 /// Connections that stay open for the next request.
 const IDLE_MAX: usize = 4;
+
+/// How often a pause looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// One request.
 pub(crate) struct Ask<'a> {
@@ -109,7 +113,7 @@ impl Http {
     ///
     /// # Errors
     /// `Retriable`: none answers; `Config`: one refuses us, or is no registry.
-    pub(crate) fn send(&self, ask: &Ask<'_>) -> Result<Answer> {
+    pub(crate) fn send(&self, ask: &Ask<'_>, bounds: &Bounds) -> Result<Answer> {
         let mut repetition = 0;
         loop {
             let mut troubles = Vec::new();
@@ -118,7 +122,8 @@ impl Http {
             for place in 0..self.urls.len() {
                 let place = (first + place) % self.urls.len();
                 let Some(url) = self.urls.get(place) else { continue };
-                match self.try_one(url, ask) {
+                bounds.check()?;
+                match self.try_one(url, ask, bounds) {
                     Ok(answer) => {
                         self.current.store(place, Ordering::Relaxed);
                         return Ok(answer);
@@ -135,31 +140,33 @@ impl Http {
                 return Err(Error::retriable(text)
                     .hint("nothing is lost: it is asked again until it answers"));
             }
-            self.pause(repetition, wait_asked);
+            self.pause(repetition, wait_asked, bounds);
             repetition += 1;
         }
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "between two requests of a thread that blocks in them anyway; retries.max.wait.ms at most"
-    )]
-    fn pause(&self, repetition: u32, asked: Option<Duration>) {
+    fn pause(&self, repetition: u32, asked: Option<Duration>, bounds: &Bounds) {
         let doubled = self.limits.retries_wait.saturating_mul(2_u32.saturating_pow(repetition));
         let longest = doubled.min(self.limits.retries_wait_max);
         // A random part of it, so that tasks that failed together do not come again together.
         let part = RandomState::new().hash_one(repetition) % 1024;
         let wait = longest.mul_f64(0.5 + part as f64 / 2048.0);
-        std::thread::sleep(
-            asked.map_or(wait, |asked| asked.max(wait)).min(self.limits.retries_wait_max),
-        );
+        let wait = asked.map_or(wait, |asked| asked.max(wait)).min(self.limits.retries_wait_max);
+        let until = Instant::now() + wait;
+        while bounds.check().is_ok() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            nap(left.min(LOOK_EVERY));
+        }
     }
 
-    fn try_one(&self, url: &Url, ask: &Ask<'_>) -> Result<Answer, Trouble> {
-        let mut response = self.request(url, ask)?;
+    fn try_one(&self, url: &Url, ask: &Ask<'_>, bounds: &Bounds) -> Result<Answer, Trouble> {
+        let mut response = self.request(url, ask, bounds)?;
         // A token may have been withdrawn before its end.
         if response.status() == 401 && self.tokens.forget() {
-            response = self.request(url, ask)?;
+            response = self.request(url, ask, bounds)?;
         }
         let status = response.status().as_u16();
         let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -190,13 +197,18 @@ impl Http {
         }
     }
 
-    fn request(&self, url: &Url, ask: &Ask<'_>) -> Result<Response<Body>, Trouble> {
+    fn request(
+        &self,
+        url: &Url,
+        ask: &Ask<'_>,
+        bounds: &Bounds,
+    ) -> Result<Response<Body>, Trouble> {
         let uri = format!("{}{}", url.base, ask.path);
         let mut request = Request::builder().method(ask.method()).uri(&uri);
         for (name, value) in &self.headers {
             request = request.header(name, value.expose());
         }
-        if let Some(authorization) = self.authorization(url)? {
+        if let Some(authorization) = self.authorization(url, bounds)? {
             request = request.header("Authorization", authorization.expose());
         }
         if let Login::Token(_, headers) = &self.login {
@@ -205,10 +217,10 @@ impl Http {
             }
         }
         let sent = match ask.body {
-            None => request.body(()).map(|request| self.agent.run(request)),
+            None => request.body(()).map(|request| run(&self.agent, request, bounds)),
             Some(body) => {
                 let request = request.header("Content-Type", CONTENT_TYPE).body(body.to_string());
-                request.map(|request| self.agent.run(request))
+                request.map(|request| run(&self.agent, request, bounds))
             }
         };
         let sent = sent.map_err(|_| {
@@ -220,7 +232,7 @@ impl Http {
         sent.map_err(|error| fault::of_transport(url, &error))
     }
 
-    fn authorization(&self, url: &Url) -> Result<Option<Password>, Trouble> {
+    fn authorization(&self, url: &Url, bounds: &Bounds) -> Result<Option<Password>, Trouble> {
         let basic = |user: &str, password: &Password| {
             let text = format!("{user}:{}", password.expose());
             Password::new(format!("Basic {}", STANDARD.encode(text)))
@@ -231,8 +243,29 @@ impl Http {
             Login::Token(Token::Static(token), _) => {
                 Some(Password::new(format!("Bearer {}", token.expose())))
             }
-            Login::Token(Token::OAuth(oauth), _) => Some(self.tokens.get(&self.agent, oauth)?),
+            Login::Token(Token::OAuth(oauth), _) => {
+                Some(self.tokens.get(&self.agent, oauth, bounds)?)
+            }
         })
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a tenth of a second, then stops are looked for")]
+fn nap(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Sends a request that takes no longer than the caller waits.
+fn run<B: AsSendBody>(
+    agent: &Agent,
+    request: Request<B>,
+    bounds: &Bounds,
+) -> Result<Response<Body>, ureq::Error> {
+    match bounds.left() {
+        None => agent.run(request),
+        Some(left) => {
+            agent.run(agent.configure_request(request).timeout_global(Some(left)).build())
+        }
     }
 }
 

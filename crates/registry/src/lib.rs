@@ -10,6 +10,7 @@
 //! - what the registry says about a schema (unknown, refused) is an answer, not an error;
 //! - no secret is in a message, a log line or `Debug`.
 
+mod bounds;
 mod cache;
 pub mod framing;
 mod http;

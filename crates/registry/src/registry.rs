@@ -1,13 +1,15 @@
 //! The registry as converters see it: what is known already, and what is asked for.
 
+use crate::bounds::Bounds;
 use crate::cache::{Cache, Holds};
 use crate::http::Http;
 use crate::references::resolve;
-use crate::rest::{self, Plain, Version};
+use crate::rest::{self, Line, Plain, Version};
 use crate::{Draft, Missing, Refused, Registered, SchemaId, Settings, Stored};
-use api::Result;
+use api::{Cancel, Result};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Clients of this process; beyond that the one made first that nobody uses goes.
 const CLIENTS_MAX: usize = 64;
@@ -16,6 +18,7 @@ const CLIENTS_MAX: usize = 64;
 #[derive(Clone)]
 pub struct Registry {
     inner: Arc<Inner>,
+    bounds: Bounds,
 }
 
 /// A schema, or why there is none.
@@ -67,7 +70,10 @@ impl Registry {
         if let Some((_, client)) = clients.iter().find(same) {
             return Ok(client.clone());
         }
-        let client = Registry { inner: Arc::new(Inner::new(settings, Http::new(settings, tls)?)) };
+        let client = Registry {
+            inner: Arc::new(Inner::new(settings, Http::new(settings, tls)?)),
+            bounds: Bounds::default(),
+        };
         if clients.len() >= CLIENTS_MAX {
             let unused =
                 clients.iter().position(|(_, client)| Arc::strong_count(&client.inner) == 1);
@@ -75,6 +81,17 @@ impl Registry {
         }
         clients.push((fingerprint, client.clone()));
         Ok(client)
+    }
+
+    /// The same client for a caller who waits no longer than this. Its calls end with `Cancelled` then.
+    #[must_use]
+    pub fn bounded(&self, cancelled: Option<Cancel>, deadline: Option<Instant>) -> Registry {
+        Registry { inner: self.inner.clone(), bounds: Bounds { cancelled, deadline } }
+    }
+
+    /// The addresses that are asked, without logins.
+    pub fn addresses(&self) -> String {
+        self.inner.http.shown()
     }
 
     /// What is known about an id without asking. `None`: [`fetch`](Registry::fetch) it.
@@ -96,19 +113,19 @@ impl Registry {
         id: &SchemaId,
         subject: Option<&str>,
     ) -> Result<Result<Arc<Registered>, Missing>> {
-        let inner = &*self.inner;
-        inner.views.get_or(&(*id, subject.map(str::to_owned)), || {
-            let plain = match inner.plain(id)? {
+        let (inner, bounds) = (&*self.inner, &self.bounds);
+        inner.views.get_or(&(*id, subject.map(str::to_owned)), bounds, || {
+            let plain = match inner.plain(id, bounds)? {
                 Ok(plain) => plain,
                 Err(missing) => return Ok((Err(missing), inner.missing_id())),
             };
             let version = match subject {
-                Some(subject) => inner.version_in(id, &plain, subject)?,
+                Some(subject) => inner.version_in(id, &plain, subject, bounds)?,
                 None => None,
             };
             let found =
                 resolve(*id, &plain, subject.map(str::to_owned), version, &|subject, version| {
-                    inner.referred(subject, version)
+                    inner.referred(subject, version, bounds)
                 })?;
             let holds = if found.is_ok() { Holds::ForGood } else { inner.missing_id() };
             Ok((found, holds))
@@ -125,10 +142,10 @@ impl Registry {
         draft: &Draft,
         normalize: bool,
     ) -> Result<Result<Stored, Refused>> {
-        let inner = &*self.inner;
+        let (inner, bounds) = (&*self.inner, &self.bounds);
         let key = (subject.to_owned(), draft.clone(), normalize);
-        inner.registered.get_or(&key, || {
-            let stored = rest::register(&inner.http, subject, draft, normalize)?;
+        inner.registered.get_or(&key, bounds, || {
+            let stored = rest::register(&inner.line(bounds), subject, draft, normalize)?;
             Ok(inner.holding(stored))
         })
     }
@@ -143,10 +160,10 @@ impl Registry {
         draft: &Draft,
         normalize: bool,
     ) -> Result<Result<Stored, Refused>> {
-        let inner = &*self.inner;
+        let (inner, bounds) = (&*self.inner, &self.bounds);
         let key = (subject.to_owned(), draft.clone(), normalize);
-        inner.looked_up.get_or(&key, || {
-            let stored = rest::lookup(&inner.http, subject, draft, normalize)?;
+        inner.looked_up.get_or(&key, bounds, || {
+            let stored = rest::lookup(&inner.line(bounds), subject, draft, normalize)?;
             Ok(inner.holding(stored))
         })
     }
@@ -156,9 +173,9 @@ impl Registry {
     /// # Errors
     /// As [`fetch`](Registry::fetch).
     pub fn latest(&self, subject: &str) -> Result<Result<Arc<Registered>, Refused>> {
-        let inner = &*self.inner;
-        inner.latest.get_or(&subject.to_owned(), || {
-            let found = inner.in_subject(subject, Version::Latest)?;
+        let (inner, bounds) = (&*self.inner, &self.bounds);
+        inner.latest.get_or(&subject.to_owned(), bounds, || {
+            let found = inner.in_subject(subject, Version::Latest, bounds)?;
             let ttl = if found.is_ok() { Default::default() } else { inner.missing_version() };
             Ok((found, Holds::For(ttl)))
         })
@@ -169,7 +186,7 @@ impl Registry {
     /// # Errors
     /// As [`fetch`](Registry::fetch).
     pub fn version(&self, subject: &str, version: i32) -> Result<Result<Arc<Registered>, Refused>> {
-        self.inner.in_subject(subject, Version::Number(version))
+        self.inner.in_subject(subject, Version::Number(version), &self.bounds)
     }
 
     /// The guid of a schema; none where the registry has no guids.
@@ -177,7 +194,7 @@ impl Registry {
     /// # Errors
     /// As [`fetch`](Registry::fetch).
     pub fn guid(&self, id: i32) -> Result<Option<[u8; 16]>> {
-        Ok(self.inner.plain(&SchemaId::Id(id))?.ok().and_then(|plain| plain.guid))
+        Ok(self.inner.plain(&SchemaId::Id(id), &self.bounds)?.ok().and_then(|plain| plain.guid))
     }
 }
 
@@ -201,7 +218,7 @@ impl Inner {
         Holds::For(self.settings.limits.missing_id_ttl)
     }
 
-    fn missing_version(&self) -> std::time::Duration {
+    fn missing_version(&self) -> Duration {
         self.settings.limits.missing_version_ttl
     }
 
@@ -214,9 +231,13 @@ impl Inner {
         (stored, holds)
     }
 
-    fn plain(&self, id: &SchemaId) -> Result<Result<Plain, Missing>> {
-        self.plain.get_or(id, || {
-            Ok(match rest::schema(&self.http, id)? {
+    fn line<'a>(&'a self, bounds: &'a Bounds) -> Line<'a> {
+        Line { http: &self.http, bounds }
+    }
+
+    fn plain(&self, id: &SchemaId, bounds: &Bounds) -> Result<Result<Plain, Missing>> {
+        self.plain.get_or(id, bounds, || {
+            Ok(match rest::schema(&self.line(bounds), id)? {
                 Ok(plain) => (Ok(plain), Holds::ForGood),
                 Err(refused) => {
                     let base = self.http.shown();
@@ -228,11 +249,17 @@ impl Inner {
     }
 
     /// The version that a schema is in a subject, if the registry tells.
-    fn version_in(&self, id: &SchemaId, plain: &Plain, subject: &str) -> Result<Option<i32>> {
+    fn version_in(
+        &self,
+        id: &SchemaId,
+        plain: &Plain,
+        subject: &str,
+        bounds: &Bounds,
+    ) -> Result<Option<i32>> {
         let number = match id {
             SchemaId::Id(number) => Some(*number),
             SchemaId::Guid(_) if plain.id.is_some() => plain.id,
-            SchemaId::Guid(_) => rest::id_of_guid(&self.http, id)?,
+            SchemaId::Guid(_) => rest::id_of_guid(&self.line(bounds), id)?,
         };
         let Some(number) = number else { return Ok(None) };
         let newest = |places: &[(String, i32)]| {
@@ -242,17 +269,22 @@ impl Inner {
             return Ok(Some(version));
         }
         // It may be in this subject since.
-        let places = rest::versions(&self.http, number)?;
+        let places = rest::versions(&self.line(bounds), number)?;
         let version = newest(&places);
         self.places.put(number, Arc::new(places));
         Ok(version)
     }
 
     /// A version that a schema refers to.
-    fn referred(&self, subject: &str, version: i32) -> Result<Result<Plain, Missing>> {
+    fn referred(
+        &self,
+        subject: &str,
+        version: i32,
+        bounds: &Bounds,
+    ) -> Result<Result<Plain, Missing>> {
         let ask = || {
             let asked = if version > 0 { Version::Number(version) } else { Version::Latest };
-            Ok(match rest::version(&self.http, subject, asked)? {
+            Ok(match rest::version(&self.line(bounds), subject, asked)? {
                 // The newest one changes.
                 Ok(plain) if version <= 0 => (Ok(plain), self.missing_id()),
                 Ok(plain) => (Ok(plain), Holds::ForGood),
@@ -265,15 +297,16 @@ impl Inner {
                 }
             })
         };
-        self.versions.get_or(&(subject.to_owned(), version), ask)
+        self.versions.get_or(&(subject.to_owned(), version), bounds, ask)
     }
 
     fn in_subject(
         &self,
         subject: &str,
         version: Version,
+        bounds: &Bounds,
     ) -> Result<Result<Arc<Registered>, Refused>> {
-        let plain = match rest::version(&self.http, subject, version)? {
+        let plain = match rest::version(&self.line(bounds), subject, version)? {
             Ok(plain) => plain,
             Err(refused) => return Ok(Err(refused)),
         };
@@ -282,8 +315,9 @@ impl Inner {
             return Ok(Err(unreadable("the answer has no id".to_owned())));
         };
         let (id, name, number) = (SchemaId::Id(id), Some(subject.to_owned()), plain.version);
-        let found =
-            resolve(id, &plain, name, number, &|subject, version| self.referred(subject, version))?;
+        let found = resolve(id, &plain, name, number, &|subject, version| {
+            self.referred(subject, version, bounds)
+        })?;
         Ok(found.map_err(|missing| unreadable(missing.0)))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an answer that is not of the expected form is no answer about a schema.
 
+use crate::bounds::Bounds;
 use crate::http::{Answer, Ask, Http};
 use crate::settings::encode;
 use crate::{Draft, Kind, Reference, Refused, SchemaId, Stored};
@@ -27,19 +28,26 @@ pub(crate) enum Version {
     Latest,
 }
 
+/// The way to the registry, and how long the caller waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) http: &'a Http,
+    pub(crate) bounds: &'a Bounds,
+}
+
 /// A schema by its id or guid.
-pub(crate) fn schema(http: &Http, id: &SchemaId) -> Result<Result<Plain, Refused>> {
+pub(crate) fn schema(line: &Line<'_>, id: &SchemaId) -> Result<Result<Plain, Refused>> {
     let path = match id {
         SchemaId::Id(id) => format!("/schemas/ids/{id}"),
         SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
     };
-    get(http, &path, plain)
+    get(line, &path, plain)
 }
 
 /// The subjects that a schema is registered in, with its versions there. Empty where the registry does
 /// not tell.
-pub(crate) fn versions(http: &Http, id: i32) -> Result<Vec<(String, i32)>> {
-    let list = get(http, &format!("/schemas/ids/{id}/versions"), |json| {
+pub(crate) fn versions(line: &Line<'_>, id: i32) -> Result<Vec<(String, i32)>> {
+    let list = get(line, &format!("/schemas/ids/{id}/versions"), |json| {
         let one = |json: &Value| Some((text(json, "subject")?, number(json, "version")?));
         json.as_array()?.iter().map(one).collect::<Option<Vec<_>>>()
     });
@@ -52,8 +60,8 @@ pub(crate) fn versions(http: &Http, id: i32) -> Result<Vec<(String, i32)>> {
 }
 
 /// The number of the schema of a guid; none where the registry does not tell.
-pub(crate) fn id_of_guid(http: &Http, guid: &SchemaId) -> Result<Option<i32>> {
-    let ids = get(http, &format!("/schemas/guids/{guid}/ids"), |json| {
+pub(crate) fn id_of_guid(line: &Line<'_>, guid: &SchemaId) -> Result<Option<i32>> {
+    let ids = get(line, &format!("/schemas/guids/{guid}/ids"), |json| {
         Some(json.as_array()?.iter().find_map(|json| number(json, "id")))
     });
     match ids {
@@ -65,7 +73,7 @@ pub(crate) fn id_of_guid(http: &Http, guid: &SchemaId) -> Result<Option<i32>> {
 
 /// A version of a subject, also one that was deleted: schemas that refer to it still do.
 pub(crate) fn version(
-    http: &Http,
+    line: &Line<'_>,
     subject: &str,
     version: Version,
 ) -> Result<Result<Plain, Refused>> {
@@ -74,33 +82,33 @@ pub(crate) fn version(
         Version::Number(number) => format!("/subjects/{subject}/versions/{number}?deleted=true"),
         Version::Latest => format!("/subjects/{subject}/versions/latest"),
     };
-    get(http, &path, plain)
+    get(line, &path, plain)
 }
 
 /// Registers a schema.
 pub(crate) fn register(
-    http: &Http,
+    line: &Line<'_>,
     subject: &str,
     draft: &Draft,
     normalize: bool,
 ) -> Result<Result<Stored, Refused>> {
     let query = if normalize { "?normalize=true" } else { "" };
     let path = format!("/subjects/{}/versions{query}", encode(subject));
-    post(http, &path, draft)
+    post(line, &path, draft)
 }
 
 /// Finds a schema in a subject.
 pub(crate) fn lookup(
-    http: &Http,
+    line: &Line<'_>,
     subject: &str,
     draft: &Draft,
     normalize: bool,
 ) -> Result<Result<Stored, Refused>> {
     let query = if normalize { "?normalize=true" } else { "" };
-    post(http, &format!("/subjects/{}{query}", encode(subject)), draft)
+    post(line, &format!("/subjects/{}{query}", encode(subject)), draft)
 }
 
-fn post(http: &Http, path: &str, draft: &Draft) -> Result<Result<Stored, Refused>> {
+fn post(line: &Line<'_>, path: &str, draft: &Draft) -> Result<Result<Stored, Refused>> {
     let mut body = json!({"schema": draft.text});
     if draft.kind != Kind::Avro {
         body["schemaType"] = draft.kind.name().into();
@@ -113,30 +121,30 @@ fn post(http: &Http, path: &str, draft: &Draft) -> Result<Result<Stored, Refused
         let (guid, version) = (guid(json), number(json, "version"));
         Some(Stored { id: number(json, "id")?, guid, version })
     };
-    answer(http, &Ask { path, body: Some(&body) }, stored)
+    answer(line, &Ask { path, body: Some(&body) }, stored)
 }
 
 fn get<T>(
-    http: &Http,
+    line: &Line<'_>,
     path: &str,
     read: impl FnOnce(&Value) -> Option<T>,
 ) -> Result<Result<T, Refused>> {
-    answer(http, &Ask { path, body: None }, read)
+    answer(line, &Ask { path, body: None }, read)
 }
 
 fn answer<T>(
-    http: &Http,
+    line: &Line<'_>,
     ask: &Ask<'_>,
     read: impl FnOnce(&Value) -> Option<T>,
 ) -> Result<Result<T, Refused>> {
-    match http.send(ask)? {
+    match line.http.send(ask, line.bounds)? {
         Answer::Refusal(refused) => Ok(Err(refused)),
         Answer::Success(json) => match read(&json) {
             Some(read) => Ok(Ok(read)),
             None => {
                 let text = format!(
                     "{}{}: the answer has another form than a Schema Registry's",
-                    http.shown(),
+                    line.http.shown(),
                     ask.path
                 );
                 Err(Error::config(text)

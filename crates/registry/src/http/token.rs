@@ -1,6 +1,7 @@
 //! Tokens of an identity provider: fetched with client credentials, kept until shortly before their end.
 
-use super::{Trouble, fault};
+use super::{Trouble, fault, run};
+use crate::bounds::Bounds;
 use crate::settings::OAuth;
 use api::Error;
 use base64::Engine as _;
@@ -27,14 +28,19 @@ struct Held {
 
 impl Tokens {
     /// The value of the header Authorization.
-    pub(super) fn get(&self, agent: &Agent, oauth: &OAuth) -> Result<Password, Trouble> {
+    pub(super) fn get(
+        &self,
+        agent: &Agent,
+        oauth: &OAuth,
+        bounds: &Bounds,
+    ) -> Result<Password, Trouble> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = &*held
             && held.until.is_some_and(|until| Instant::now() < until)
         {
             return Ok(held.header.clone());
         }
-        let fetched = fetch(agent, oauth)?;
+        let fetched = fetch(agent, oauth, bounds)?;
         let header = fetched.header.clone();
         *held = Some(fetched);
         Ok(header)
@@ -46,7 +52,7 @@ impl Tokens {
     }
 }
 
-fn fetch(agent: &Agent, oauth: &OAuth) -> Result<Held, Trouble> {
+fn fetch(agent: &Agent, oauth: &OAuth, bounds: &Bounds) -> Result<Held, Trouble> {
     let login = format!("{}:{}", oauth.client_id, oauth.client_secret.expose());
     let mut form = "grant_type=client_credentials".to_owned();
     if let Some(scope) = &oauth.scope {
@@ -75,7 +81,7 @@ fn fetch(agent: &Agent, oauth: &OAuth) -> Result<Held, Trouble> {
         wrong @ Trouble::Wrong(_) => wrong,
     };
     let transport = |error: &ureq::Error| away(fault::of_transport(&oauth.endpoint, error));
-    let mut response = agent.run(request).map_err(|error| transport(&error))?;
+    let mut response = run(agent, request, bounds).map_err(|error| transport(&error))?;
     let status = response.status().as_u16();
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string();
     let body = body.map_err(|error| transport(&error))?;
