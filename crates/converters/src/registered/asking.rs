@@ -5,12 +5,12 @@
 //! question that may take long is asked on a thread of its own, once for each schema: who waits for
 //! it can leave, and finds the answer in the client's cache when it comes back.
 
-use super::options::Options;
+use super::options::{Choice, Options};
 use api::{Cancel, Check, Checking, Error, ErrorKind, Result};
 use registry::subject::Strategy;
 use registry::{Draft, Missing, Refused, Registered, Registry, SchemaId, Stored};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 /// How often it is looked whether the task is called.
@@ -86,8 +86,9 @@ impl Asking {
         question: impl FnOnce(&Registry) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let Some(cancelled) = &self.cancelled else { return question(&self.registry) };
-        let (tell, told) = channel();
-        let registry = self.registry.clone();
+        let (tell, told) = sync_channel(1);
+        // Left alone, it ends its repetitions too.
+        let registry = self.registry.bounded(Some(cancelled.clone()), None);
         std::thread::Builder::new()
             .name("registry".to_owned())
             .spawn(move || {
@@ -109,12 +110,13 @@ impl Asking {
 
     /// Whether the registry answers us, and what it has for the topics.
     pub(super) fn check(&self, options: &Options, key: bool, asked: &Checking) -> Vec<Check> {
+        let registry = self.registry.bounded(self.cancelled.clone(), Some(asked.deadline));
         let strategy = options.side(key).strategy;
         let topics = asked.topics.iter().filter(|_| strategy == Strategy::Topic && !asked.renamed);
         let subjects: Vec<String> =
             topics.filter_map(|topic| strategy.subject(topic, key, None).ok()).collect();
         if subjects.is_empty() {
-            let answer = self.latest(NO_SUBJECT).map(|_| "it answers".to_owned());
+            let answer = registry.latest(NO_SUBJECT).map(|_| "it answers".to_owned());
             return vec![line(answer)];
         }
         let mut checks = Vec::new();
@@ -122,17 +124,23 @@ impl Asking {
             if asked.left().is_zero() {
                 break;
             }
-            let found = self.latest(&subject).map(|found| match found {
-                Ok(schema) => {
-                    let version = schema.version.map(|version| format!(" version {version},"));
-                    let version = version.unwrap_or_default();
-                    format!("subject {subject}:{version} {} schema {}", schema.kind, schema.id)
+            checks.push(match registry.latest(&subject) {
+                Ok(Err(refused)) if options.choice != Choice::Register => {
+                    let text = format!("subject {subject} has no schema: {refused}");
+                    Check::failed(NAME, text)
+                        .hint("register one, or set auto.register.schemas=true")
+                        .key("auto.register.schemas")
                 }
-                Err(refused) => format!("subject {subject}: none yet ({refused})"),
+                found => line(found.map(|found| match found {
+                    Ok(schema) => {
+                        let version = schema.version.map(|version| format!(" version {version},"));
+                        let version = version.unwrap_or_default();
+                        format!("subject {subject}:{version} {} schema {}", schema.kind, schema.id)
+                    }
+                    Err(refused) => format!("subject {subject}: none yet ({refused})"),
+                })),
             });
-            let failed = found.is_err();
-            checks.push(line(found));
-            if failed {
+            if checks.last().is_some_and(Check::is_failed) {
                 break;
             }
         }
@@ -143,7 +151,7 @@ impl Asking {
 fn line(found: Result<String>) -> Check {
     match found {
         Ok(what) => Check::ok(NAME, what),
-        Err(error) if error.kind == ErrorKind::Retriable => {
+        Err(error) if matches!(error.kind, ErrorKind::Retriable | ErrorKind::Cancelled) => {
             // That it is asked again until it answers is true of tasks alone.
             Check::failed(NAME, error.message).key(URL).hint(
                 "is the address right, and can it be reached from here? A task would wait for it",

@@ -17,6 +17,9 @@ mod options;
 mod readers;
 mod writers;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use format::{Format, Written};
 pub(crate) use inline::{INLINE, inline};
 
