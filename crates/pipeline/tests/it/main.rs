@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod avro;
 mod bench;
 mod consumers;
 mod failover;
@@ -12,12 +13,14 @@ mod outbox;
 mod psql;
 mod reading;
 mod refusals;
+mod registry_faults;
 mod replaying;
 mod replays;
 mod reported;
 mod reports;
 mod retrying;
 mod rights;
+mod schemas;
 mod sending;
 mod views;
 mod worker;
