@@ -160,3 +160,66 @@ fn line(found: Result<String>) -> Check {
         Err(error) => Check::of_error(NAME, &error).key(URL),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::Props;
+    use std::time::Instant;
+    use testkit::registry::{Proxy, Reply};
+
+    fn props(proxy: &Proxy) -> Props {
+        let url = proxy.url();
+        [("schema.registry.url", url.as_str()), ("max.retries", "0")].into_iter().collect()
+    }
+
+    fn asking(proxy: &Proxy) -> Asking {
+        let settings = registry::Settings::from_props(&props(proxy)).unwrap();
+        Asking::new(Registry::shared(&settings).unwrap())
+    }
+
+    #[test]
+    fn a_question_ends_when_the_task_is_called_and_is_not_asked_twice() {
+        let proxy = Proxy::answering(|_| Reply::Hold);
+        let mut asking = asking(&proxy);
+        asking.set_cancel(Arc::new(|| true));
+        let id = SchemaId::Id(1);
+        assert_eq!(asking.fetch(&id, None).unwrap_err().kind, ErrorKind::Cancelled);
+        asking.set_cancel(Arc::new(|| false));
+        let answer = serde_json::json!({"schema": "\"int\""});
+        proxy.set(move |_| Reply::json(200, &answer));
+        assert_eq!(&*asking.fetch(&id, None).unwrap().unwrap().text, "\"int\"");
+        assert!(proxy.count("GET /schemas/ids/1") <= 1, "{:?}", proxy.asked());
+    }
+
+    #[test]
+    fn a_validation_says_whether_the_registry_answers_us() {
+        let proxy = Proxy::answering(|_| Reply::json(500, &serde_json::Value::Null));
+        let asking = asking(&proxy);
+        let options = Options::from_props(&props(&proxy)).unwrap();
+        let look = |topics: &[&str]| {
+            let checking = Checking {
+                connector: "c".to_owned(),
+                topics: topics.iter().map(|topic| (*topic).to_owned()).collect(),
+                renamed: false,
+                tolerant: false,
+                deadline: Instant::now() + Duration::from_secs(60),
+            };
+            asking.check(&options, false, &checking)
+        };
+        for (status, what) in [(500, "does not answer"), (401, "401")] {
+            proxy.fail(status);
+            let [line] = &look(&["a", "b"])[..] else { panic!("one line") };
+            assert!(line.is_failed() && line.what.contains(what), "{line:?}");
+            assert_eq!(line.key.as_deref(), Some("schema.registry.url"));
+            assert!(line.hint.is_some(), "{line:?}");
+        }
+        let missing = serde_json::json!({"error_code": 40401, "message": "Subject not found"});
+        proxy.set(move |_| Reply::json(404, &missing));
+        assert!(look(&[]).iter().all(|line| !line.is_failed() && line.what == "it answers"));
+        let lines = look(&["a", "b"]);
+        let said: Vec<&str> = lines.iter().map(|line| line.what.as_str()).collect();
+        assert_eq!(said.len(), 2);
+        assert!(said[1].starts_with("subject b-value: none yet (Subject not found"), "{said:?}");
+    }
+}
