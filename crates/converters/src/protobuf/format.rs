@@ -25,8 +25,12 @@ use prost_reflect::{FileDescriptor, MessageDescriptor};
 use registry::{Draft, Kind, Registered};
 use std::sync::Arc;
 
+/// The message that values of a given schema are, where it is not its first.
+const MESSAGE: &str = "message";
+
 pub(crate) struct Protobuf {
     options: Options,
+    message: Option<String>,
     scratch: Scratch,
 }
 
@@ -36,6 +40,8 @@ pub(crate) struct Reader {
     version: Option<i32>,
     /// The message is named in front of it.
     framed: bool,
+    /// The indexes of the message, where it is not.
+    path: Vec<i32>,
     /// The latest first.
     known: Vec<Known>,
 }
@@ -63,7 +69,8 @@ impl Reader {
         payload: &[u8],
     ) -> std::result::Result<(&Plan, usize), Fault> {
         if !self.framed && self.known.is_empty() {
-            self.learn(options, &[0], Vec::new());
+            let path = std::mem::take(&mut self.path);
+            self.learn(options, &path, Vec::new());
         }
         match self.known.iter().position(|known| payload.starts_with(&known.head)) {
             Some(0) => {}
@@ -88,6 +95,26 @@ impl Reader {
     }
 }
 
+/// The indexes of a message by its full name, or by its own where that is the only one.
+fn path_to(file: &FileDescriptor, name: &str) -> std::result::Result<Vec<i32>, String> {
+    let mut all: Vec<MessageDescriptor> = file.messages().collect();
+    let mut at = 0;
+    while let Some(message) = all.get(at) {
+        let inner: Vec<MessageDescriptor> = message.child_messages().collect();
+        all.extend(inner);
+        at += 1;
+    }
+    let full = all.iter().find(|message| message.full_name() == name);
+    let mut by_own = all.iter().filter(|message| message.name() == name);
+    match (full, by_own.next(), by_own.next()) {
+        (Some(message), ..) | (None, Some(message), None) => Ok(path_of(message)),
+        _ => {
+            let names: Vec<&str> = all.iter().map(|message| message.full_name()).collect();
+            Err(format!("it has no message {name}, but {}", names.join(", ")))
+        }
+    }
+}
+
 impl Format for Protobuf {
     const CLASS: &'static str = CLASS;
     const KIND: Kind = Kind::Protobuf;
@@ -99,13 +126,18 @@ impl Format for Protobuf {
     }
 
     fn new(props: &Props) -> Result<Protobuf> {
-        Ok(Protobuf { options: Options::new(props)?, scratch: Scratch::default() })
+        let message = props.get(MESSAGE).map(str::to_owned);
+        Ok(Protobuf { options: Options::new(props)?, message, scratch: Scratch::default() })
     }
 
     fn reader(&self, schema: &Registered) -> std::result::Result<Reader, String> {
         let file = file_of(schema)?;
         let framed = schema.id != INLINE;
-        Ok(Reader { file, version: schema.version, framed, known: Vec::new() })
+        let path = match &self.message {
+            Some(name) if !framed => path_to(&file, name)?,
+            _ => vec![0],
+        };
+        Ok(Reader { file, version: schema.version, framed, path, known: Vec::new() })
     }
 
     fn record_name(&self, schema: &Registered) -> Option<String> {

@@ -2,7 +2,8 @@
 //! an id that nobody looks up.
 
 use super::format::{Format, Written};
-use crate::batch::{decode_batch, whole};
+use super::reject;
+use crate::batch::{Rejection, decode_batch, whole};
 use api::{Converter, EncodeError, Encoded, Error, Result, Side, Topics};
 use config::Props;
 use data::{Batch, Rows, Schema, Span};
@@ -15,13 +16,21 @@ pub(crate) const INLINE: SchemaId = SchemaId::Id(-1);
 /// Schemas whose writers are kept at a time.
 const WRITERS_MAX: usize = 16;
 
-/// A converter of bare values of one schema; `props` has the format's own settings.
+/// Whether messages begin with an id.
+const FRAMED_KEY: &str = "framed";
+
+/// The id of a schema that is in no registry, where something stands in front of its values all the same.
+const FRAMED: SchemaId = SchemaId::Id(-2);
+
+/// A converter of values of one schema; `props` has the format's own settings. With `framed` they begin
+/// with an id, whichever it is.
 ///
 /// # Errors
 /// `Config`: the text is no schema of the format, or a setting is wrong.
 pub(crate) fn inline<F: Format>(text: &str, props: &Props) -> Result<Box<dyn Converter>> {
+    let framed = props.get(FRAMED_KEY) == Some("true");
     let schema = Registered {
-        id: INLINE,
+        id: if framed { FRAMED } else { INLINE },
         kind: F::KIND,
         text: text.into(),
         subject: None,
@@ -33,7 +42,8 @@ pub(crate) fn inline<F: Format>(text: &str, props: &Props) -> Result<Box<dyn Con
     let reader = reader.map_err(|why| {
         Error::config(format!("the given schema is no {} schema: {why}", F::KIND))
     })?;
-    Ok(Box::new(Inline { format, reader, schema, writers: Vec::new(), cells_per_row: 0 }))
+    let (writers, cells_per_row) = (Vec::new(), 0);
+    Ok(Box::new(Inline { format, reader, schema, framed, writers, cells_per_row }))
 }
 
 type Kept<W> = (Option<Arc<Schema>>, Result<W, String>);
@@ -42,6 +52,7 @@ struct Inline<F: Format> {
     format: F,
     reader: F::Reader,
     schema: Registered,
+    framed: bool,
     /// The latest first.
     writers: Vec<Kept<F::Writer>>,
     cells_per_row: usize,
@@ -66,15 +77,30 @@ impl<F: Format> Inline<F> {
     }
 }
 
+/// What follows the id.
+fn behind_id<F: Format>(
+    bytes: &[u8],
+    place: Span,
+) -> std::result::Result<(&[u8], Span), Rejection> {
+    let (_, payload) =
+        registry::framing::read(bytes).map_err(|unframed| reject::<F>(unframed.to_string()))?;
+    let skipped = (bytes.len() - payload.len()) as u32;
+    Ok((payload, place.skip(skipped)))
+}
+
 impl<F: Format> Converter for Inline<F> {
     fn class(&self) -> &'static str {
         F::CLASS
     }
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
-        let (format, reader) = (&mut self.format, &mut self.reader);
+        let (format, reader, framed) = (&mut self.format, &mut self.reader, self.framed);
         decode_batch(side, batch, self.cells_per_row, |parts, rows| {
             whole(parts, rows, |bytes, place, rows| {
+                let (bytes, place) = match framed {
+                    true => behind_id::<F>(bytes, place)?,
+                    false => (bytes, place),
+                };
                 let mark = rows.cell_mark();
                 let read = format.read(reader, bytes, place, rows);
                 read.inspect_err(|_| rows.truncate_cells(mark))

@@ -42,6 +42,9 @@ pub(super) fn converter(
             if let Some(message) = option("message", "key_message").and_then(|m| m.as_str()) {
                 props.insert("message", message);
             }
+            if settings.option_is("framed", true) {
+                props.insert("framed", "true");
+            }
             converters::inline(kind, &text, &props)
         }
         None => {
