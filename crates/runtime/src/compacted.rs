@@ -8,7 +8,7 @@ use config::Props;
 use kafka::{Admin, ErrorKind, NewTopic};
 use std::time::Duration;
 
-const ASK_TIMEOUT: Duration = Duration::from_secs(10);
+const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 const CREATE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A compacted topic, as it is to be made where it is missing.

@@ -6,4 +6,5 @@
 
 mod leader;
 mod log;
+mod offsets;
 mod support;

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long one question may take.
-const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Less is no time for an answer.
+const ASK_TIMEOUT_MIN: Duration = Duration::from_millis(100);
 
 /// Tell me when what is there now was read.
 pub(super) struct Question {
@@ -38,12 +40,13 @@ impl Asker {
         Asker { places, settings, admin: None }
     }
 
-    pub(super) fn ask(&mut self) -> Result<PlaceEnds> {
+    /// Waits at most `timeout`, and never longer than [`ASK_TIMEOUT`].
+    pub(super) fn ask(&mut self, timeout: Duration) -> Result<PlaceEnds> {
         let admin = match self.admin.take() {
             Some(admin) => admin,
             None => Admin::new(&self.settings).map_err(kafka_error)?,
         };
-        let ends = admin.ends(&self.places, ASK_TIMEOUT).map_err(kafka_error)?;
+        let ends = admin.ends(&self.places, timeout.min(ASK_TIMEOUT)).map_err(kafka_error)?;
         self.admin = Some(admin);
         // Where there is no end the partition is empty.
         let ends = ends.into_iter().map(Option::unwrap_or_default);
@@ -87,7 +90,9 @@ impl Ends {
             if self.shared.is_closed() {
                 return refuse(asked, &Error::cancelled());
             }
-            match self.asker.ask() {
+            let next = asked.iter().map(|question| question.deadline).min();
+            let left = next.map(|next| next.saturating_duration_since(Instant::now()));
+            match self.asker.ask(left.unwrap_or_default().max(ASK_TIMEOUT_MIN)) {
                 Ok(ends) => {
                     for Question { deadline, done } in asked {
                         let barrier = Barrier { ends: ends.clone(), deadline, done };

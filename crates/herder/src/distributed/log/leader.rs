@@ -25,7 +25,7 @@ pub struct Membership {
 }
 
 /// Why nothing was written, or nobody knows.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum LeaderError {
     /// Another process has taken over. Not to be claimed again because of this alone.
     #[error("another worker leads: {0}")]
@@ -33,6 +33,10 @@ pub enum LeaderError {
     /// The group has moved on: nothing was written. Look who leads, decide again.
     #[error("the group of workers has moved on: {0}")]
     NotMember(kafka::Error),
+    /// Nothing was written, and nothing will be until somebody changes rights or settings; the hint
+    /// says which.
+    #[error("{}", .0.message)]
+    Forbidden(api::Error),
     /// Nothing was written; the same can be tried again.
     #[error("nothing was written: {0}")]
     Failed(kafka::Error),
@@ -48,12 +52,19 @@ impl LeaderError {
     }
 }
 
+/// Why a writer is of no use any more.
+#[derive(Clone)]
+enum Over {
+    Deposed(kafka::Error),
+    Unknown(kafka::Error),
+}
+
 /// The leader's writer. Its calls wait for brokers: they belong on a thread of their own.
 pub struct LeaderWriter {
     producer: TransactionalProducer,
     topic: String,
     /// Why it can be used no more.
-    over: Option<LeaderError>,
+    over: Option<Over>,
 }
 
 impl LeaderWriter {
@@ -61,17 +72,21 @@ impl LeaderWriter {
     /// it is fenced, and what it left open is aborted. Takes 60 ms, at times 0.5–1 s.
     ///
     /// # Errors
-    /// [`LeaderError::Failed`] where it can be tried again or the settings or rights are wrong.
+    /// [`LeaderError::Failed`] where it can be tried again, [`LeaderError::Forbidden`] where the settings
+    /// or rights are wrong.
     pub fn claim(
         settings: &ClientSettings,
         topic: &str,
         timeout: Duration,
     ) -> Result<LeaderWriter, LeaderError> {
-        let producer = TransactionalProducer::new(settings).map_err(LeaderError::Failed)?;
+        let id = settings.get("transactional.id").map_or("", String::as_str);
+        let right = format!("Write and Describe on TransactionalId {id}");
+        let producer =
+            TransactionalProducer::new(settings).map_err(|error| failed(error, &right))?;
         let deadline = Instant::now() + timeout;
         until(deadline, |part| producer.init(part)).map_err(|error| match error.kind() {
             ErrorKind::Fenced => LeaderError::Deposed(error),
-            _ => LeaderError::Failed(error),
+            _ => failed(error, &right),
         })?;
         Ok(LeaderWriter { producer, topic: topic.to_owned(), over: None })
     }
@@ -86,15 +101,17 @@ impl LeaderWriter {
         membership: &Membership,
         timeout: Duration,
     ) -> Result<(), LeaderError> {
-        if let Some(over) = &self.over {
-            return Err(over.clone());
+        match self.over.clone() {
+            Some(Over::Deposed(error)) => return Err(LeaderError::Deposed(error)),
+            Some(Over::Unknown(error)) => return Err(LeaderError::Unknown(error)),
+            None => {}
         }
         let written = self.transact(records, membership, Instant::now() + timeout);
-        if let Err(error) = &written
-            && error.is_final()
-        {
-            self.over = Some(error.clone());
-        }
+        self.over = match &written {
+            Err(LeaderError::Deposed(error)) => Some(Over::Deposed(error.clone())),
+            Err(LeaderError::Unknown(error)) => Some(Over::Unknown(error.clone())),
+            _ => None,
+        };
         written
     }
 
@@ -106,16 +123,18 @@ impl LeaderWriter {
     ) -> Result<(), LeaderError> {
         self.producer.begin().map_err(|error| self.gone_or(error, LeaderError::Failed))?;
         if let Err(error) = self.send(records, deadline) {
-            return Err(self.undone(error, LeaderError::Failed));
+            let right = format!("Write on Topic {}", self.topic);
+            return Err(self.undone(error, |error| failed(error, &right)));
         }
         let Membership { group, seat } = membership;
         let seat = std::slice::from_ref(seat);
         let proved = until(deadline, |part| self.producer.send_offsets(seat, group, part));
         if let Err(error) = proved {
             // Said of a generation that is over, or of a member that has left.
-            let is_stale = matches!(error.kind(), ErrorKind::Abortable | ErrorKind::GroupNotEmpty);
-            let why = if is_stale { LeaderError::NotMember } else { LeaderError::Failed };
-            return Err(self.undone(error, why));
+            return Err(self.undone(error, |error| match error.kind() {
+                ErrorKind::Abortable | ErrorKind::GroupNotEmpty => LeaderError::NotMember(error),
+                _ => failed(error, "Read on the Group of the workers"),
+            }));
         }
         match until(deadline, |part| self.producer.commit(part)) {
             Ok(()) => Ok(()),
@@ -197,6 +216,18 @@ impl LeaderWriter {
     }
 }
 
+/// Whoever may do something about it: we again, or people.
+fn failed(error: kafka::Error, right: &str) -> LeaderError {
+    let hint = match error.kind() {
+        ErrorKind::Authorization => format!("grant the worker's principal {right}"),
+        ErrorKind::Authentication | ErrorKind::Configuration | ErrorKind::Unsupported => {
+            error.hint().unwrap_or("correct the worker's client settings").to_owned()
+        }
+        _ => return LeaderError::Failed(error),
+    };
+    LeaderError::Forbidden(api::Error::config(error.to_string()).hint(hint))
+}
+
 fn refused(outcomes: Vec<kafka::Delivery>) -> kafka::Result<()> {
     outcomes.into_iter().find_map(|outcome| outcome.result.err()).map_or(Ok(()), Err)
 }
@@ -211,5 +242,23 @@ fn until(
             Err(error) if error.is_retriable() && Instant::now() < deadline => {}
             done => return done,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lacking_rights_name_what_to_grant_and_the_rest_can_be_tried_again() {
+        let refused = kafka::Error::new(ErrorKind::Authorization, "no");
+        let LeaderError::Forbidden(error) = failed(refused, "Write on Topic t") else {
+            panic!("people have to act")
+        };
+        assert_eq!(error.hint.as_deref(), Some("grant the worker's principal Write on Topic t"));
+        let slow = kafka::Error::new(ErrorKind::TimedOut, "slow");
+        assert!(matches!(failed(slow, ""), LeaderError::Failed(_)));
+        let none = LeaderWriter::claim(&ClientSettings::new(), "t", Duration::ZERO);
+        assert!(matches!(none, Err(LeaderError::Forbidden(_))), "no transactional.id");
     }
 }

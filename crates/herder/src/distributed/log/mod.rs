@@ -10,10 +10,12 @@
 
 mod ends;
 mod leader;
+mod offsets;
 mod tail;
 mod write;
 
 pub use leader::{LeaderError, LeaderWriter, Membership};
+pub use offsets::OffsetLog;
 
 use super::topics::Written;
 use api::{Error, Result};

@@ -3,7 +3,7 @@
 //! Positions are kept here: a client that is of no use any more is replaced, and reading goes on where
 //! it stood.
 
-use super::ends::{Asker, PlaceEnds};
+use super::ends::{ASK_TIMEOUT, Asker, PlaceEnds};
 use super::{Done, FIRST_PAUSE, LONGEST_PAUSE, LogReader, LogSettings, Shared, set};
 use api::{Error, Result};
 use crossbeam_channel::{Receiver, TryRecvError};
@@ -14,7 +14,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Everything that must be noticed wakes the poll, but for deadlines.
 const POLL: Duration = Duration::from_millis(100);
 const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 4 << 20 };
@@ -94,7 +93,7 @@ impl Tail {
     /// A client that reads where this one stands, from the first records on at the start.
     fn connect(&mut self) -> Result<SinkConsumer> {
         if !self.live && self.start.is_none() {
-            self.start = Some(self.asker.ask()?);
+            self.start = Some(self.asker.ask(ASK_TIMEOUT)?);
         }
         let mut consumer =
             SinkConsumer::new(&self.settings, Box::new(NoRebalance)).map_err(kafka_error)?;

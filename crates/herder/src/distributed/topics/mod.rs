@@ -39,6 +39,17 @@ pub struct ReadRecord<'a> {
     pub value: Option<&'a [u8]>,
 }
 
+impl ReadRecord<'_> {
+    /// Every record of a batch, in order.
+    pub fn each(batch: &data::RawBatch, mut take: impl FnMut(&ReadRecord<'_>)) {
+        for (row, record) in batch.records().iter().enumerate() {
+            let value = batch.value(row);
+            let (key, value) = (batch.key(row), value.as_deref());
+            take(&ReadRecord { offset: record.offset, key, value });
+        }
+    }
+}
+
 /// A record that was skipped, and why. Secrets in it are not told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the record at offset {offset} with key '{key}' was skipped: {why}")]
@@ -48,6 +59,13 @@ pub struct Oddity {
     pub why: String,
     /// It is no JSON at all. Only then does a Java worker not count it as read.
     pub undecodable: bool,
+}
+
+impl Oddity {
+    /// Tells of it, once, with its place.
+    pub fn warn(&self, place: &data::TopicPartition) {
+        tracing::warn!("{place}: {self}");
+    }
 }
 
 /// Why a value cannot be used, before it is known where.
