@@ -66,5 +66,8 @@ fn converters_are_found_by_every_spelling() {
         }
     }
     assert!(converters::find("json").is_none());
-    assert_eq!(converters::plugins().len(), 12);
+    for plugin in converters::plugins() {
+        assert_eq!(converters::find(plugin.class).unwrap().class, plugin.class);
+        assert!(plugin.aliases.iter().all(|name| converters::find(name).is_some()));
+    }
 }
