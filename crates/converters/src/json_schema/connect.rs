@@ -11,6 +11,7 @@ use super::documents::{Anchors, At, Documents};
 use super::options::Options;
 use super::parts::{Part, Sub, alternatives, parts};
 use super::read::{Anything, Entries, Free, Symbol};
+use super::stack::{deep, nesting};
 use super::tree::Json;
 use super::union::Union;
 use super::{ANY, CONNECT_ENUM, CONNECT_UNION, ENUM, ID, ONE_OF};
@@ -19,8 +20,11 @@ use data::{Schema, SchemaBuilder, Type};
 use registry::Registered;
 use std::sync::Arc;
 
-/// How deep a schema may be.
+/// How deep a schema may be: structs, arrays, maps and unions within each other.
 pub(super) const LEVELS_MAX: usize = 300;
+
+/// Schema objects within each other, those that add no level included.
+const PATH_MAX: usize = 1000;
 
 /// Plans of one schema; a schema whose parts refer to each other can have very many.
 const PLANS_MAX: usize = 100_000;
@@ -30,6 +34,10 @@ const PLANS_MAX: usize = 100_000;
 /// # Errors
 /// Why it cannot be read.
 pub(super) fn compile(options: &Options, schema: &Registered) -> Result<Plan, String> {
+    deep(nesting(schema), || compile_here(options, schema))
+}
+
+fn compile_here(options: &Options, schema: &Registered) -> Result<Plan, String> {
     let documents = Documents::new(schema)?;
     let root = documents.root().ok_or("it is empty")?;
     let mut compiler = Compiler {
@@ -40,6 +48,7 @@ pub(super) fn compile(options: &Options, schema: &Registered) -> Result<Plan, St
         ids: 0,
         unions: 0,
         plans: 0,
+        levels: 0,
         modern: is_modern(options, root.node),
     };
     compiler.convert(Sub::new(root), false, schema.version)
@@ -59,6 +68,8 @@ pub(super) struct Compiler<'a, 't> {
     ids: u32,
     unions: u32,
     plans: usize,
+    /// Levels of values around the current place.
+    levels: usize,
     modern: bool,
 }
 
@@ -86,7 +97,7 @@ impl<'t> Compiler<'_, 't> {
         version: Option<i32>,
     ) -> Converted {
         self.plans += 1;
-        if self.path.len() >= LEVELS_MAX {
+        if self.levels > LEVELS_MAX || self.path.len() >= PATH_MAX {
             return Err(format!("the schema is nested deeper than {LEVELS_MAX} levels"));
         }
         if self.plans > PLANS_MAX {
@@ -287,13 +298,23 @@ impl<'t> Compiler<'_, 't> {
             builder = builder.name(ONE_OF);
         }
         let mut branches = Vec::with_capacity(others.len());
+        self.levels += 1;
         for (index, sub) in others.into_iter().enumerate() {
             let plan = self.convert(sub, true, None)?;
             builder = builder.field(&format!("{prefix}{index}"), Arc::clone(&plan.schema));
             branches.push(plan);
         }
+        self.levels -= 1;
         let bare = Bare { builder, read: Some(Read::Custom(Box::new(Union { branches }))) };
         self.finish(bare, at, version, optional || null)
+    }
+
+    /// Converts what is in an array or a map.
+    fn element(&mut self, sub: Sub<'t>) -> Converted {
+        self.levels += 1;
+        let converted = self.convert(sub, false, None);
+        self.levels -= 1;
+        converted
     }
 
     fn array(&mut self, at: At<'t>) -> Result<Bare, String> {
@@ -305,13 +326,13 @@ impl<'t> Compiler<'_, 't> {
         let property = |name| items.node.get("properties").and_then(|list| list.get(name));
         if is_map && let (Some(key), Some(value)) = (property("key"), property("value")) {
             let of = |node| Sub::new(At { document: at.document, node });
-            let keys = self.convert(of(key), false, None)?;
-            let values = self.convert(of(value), false, None)?;
+            let keys = self.element(of(key))?;
+            let values = self.element(of(value))?;
             let builder = SchemaBuilder::map(Arc::clone(&keys.schema), Arc::clone(&values.schema));
             let read = Read::Custom(Box::new(Entries { keys, values }));
             return Ok(Bare { builder, read: Some(read) });
         }
-        let plan = self.convert(Sub::new(items), false, None)?;
+        let plan = self.element(Sub::new(items))?;
         let builder = SchemaBuilder::array(Arc::clone(&plan.schema));
         Ok(Bare { builder, read: Some(Read::List(Box::new(plan))) })
     }
@@ -322,7 +343,7 @@ impl<'t> Compiler<'_, 't> {
             return match at.node.get("additionalProperties") {
                 Some(node @ Json::Object(_)) => {
                     let values = Sub::new(At { document: at.document, node });
-                    let values = self.convert(values, false, None)?;
+                    let values = self.element(values)?;
                     let builder = SchemaBuilder::map(keys, Arc::clone(&values.schema));
                     Ok(Bare { builder, read: Some(Read::Object(Box::new(values))) })
                 }
@@ -359,6 +380,7 @@ impl<'t> Compiler<'_, 't> {
         ordered.sort_by_key(|(index, _)| *index);
         let mut builder = SchemaBuilder::structure();
         let mut plans = Vec::with_capacity(ordered.len());
+        self.levels += 1;
         for (_, property) in ordered {
             let optional = self.options.optional_for_nonrequired && !property.required;
             let plan = self.convert(Sub::new(property.at), optional, None);
@@ -371,6 +393,7 @@ impl<'t> Compiler<'_, 't> {
             };
             plans.push((property.name, plan, absent));
         }
+        self.levels -= 1;
         if let Some(id) = self.own_id() {
             builder = builder.parameter(ID, &id);
         }

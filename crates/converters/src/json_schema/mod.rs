@@ -21,6 +21,7 @@ mod iso;
 mod options;
 mod parts;
 mod read;
+mod stack;
 mod text;
 mod tree;
 mod union;

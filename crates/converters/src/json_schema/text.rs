@@ -5,8 +5,10 @@
 //! say; a map of unknown values with the parameter [`ID`] becomes a `$ref` to the struct around it
 //! that has the same.
 
+use super::connect::LEVELS_MAX;
 use super::hash_order::{DEFAULT, for_copy, for_size, order};
 use super::options::{Draft, Options};
+use super::stack::deep;
 use super::tree::{Json, Member, write_text};
 use super::{ANY, CONNECT_ENUM, ENUM, ID, NULL_SYMBOL, is_union, iso, write};
 use crate::json::options::DecimalFormat;
@@ -18,14 +20,28 @@ use data::{Logical, Rows, Schema, Type};
 /// # Errors
 /// What JSON Schema cannot say, or nesting that is too deep.
 pub(super) fn write_schema(options: &Options, schema: &Schema) -> Result<String, String> {
-    let mut text = Text { options, ids: Vec::new(), out: Vec::new(), levels: 0 };
-    text.schema(schema, Place::default())?;
-    let mut out = text.out;
+    let mut out = deep(levels(schema) * 4, || {
+        let mut text = Text { options, ids: Vec::new(), out: Vec::new(), levels: 0 };
+        text.schema(schema, Place::default()).map(|()| text.out)
+    })?;
     if let Some(url) = options.draft.url() {
         let comma = if out.len() > 2 { "," } else { "" };
         out.splice(1..1, format!("\"$schema\":\"{url}\"{comma}").into_bytes());
     }
     String::from_utf8(out).map_err(|error| error.to_string())
+}
+
+/// How deep a schema is, so far as that matters.
+fn levels(schema: &Schema) -> usize {
+    fn within(schema: &Schema, around: usize) -> usize {
+        if around > LEVELS_MAX {
+            return around;
+        }
+        let fields = schema.fields().iter().map(|field| &field.schema);
+        let parts = fields.chain(schema.key_schema()).chain(schema.value_schema());
+        parts.map(|part| within(part, around + 1)).fold(around, usize::max)
+    }
+    within(schema, 0)
 }
 
 /// Where a schema stands.
@@ -73,21 +89,23 @@ impl Text<'_> {
     }
 
     fn schema(&mut self, schema: &Schema, place: Place) -> Written {
-        if self.levels >= super::connect::LEVELS_MAX {
-            let max = super::connect::LEVELS_MAX;
-            return Err(format!("the schema is nested deeper than {max} levels"));
-        }
-        self.levels += 1;
         let optional = schema.is_optional() && !place.required;
-        let written = if is_union(schema) {
+        if is_union(schema) {
             self.union(schema, place, optional)
         } else if optional && schema.parameter(ANY).is_none() {
             self.optional(schema, place)
         } else {
             self.plain(schema, place)
-        };
-        self.levels -= 1;
-        written
+        }
+    }
+
+    /// Demands that what is in a schema is not too deep.
+    fn descend(&mut self) -> Written {
+        self.levels += 1;
+        if self.levels > LEVELS_MAX {
+            return Err(format!("the schema is nested deeper than {LEVELS_MAX} levels"));
+        }
+        Ok(())
     }
 
     /// Null or the schema.
@@ -109,12 +127,14 @@ impl Text<'_> {
         if optional {
             self.out.extend_from_slice(b"{\"type\":\"null\"}");
         }
+        self.descend()?;
         for (index, field) in schema.fields().iter().enumerate() {
             if index > 0 || optional {
                 self.out.push(b',');
             }
             self.schema(&field.schema, Place { index: Some(index), required: true })?;
         }
+        self.levels -= 1;
         self.out.extend_from_slice(b"]}");
         Ok(())
     }
@@ -299,6 +319,7 @@ impl Text<'_> {
     }
 
     fn children(&mut self, members: &mut Members, schema: &Schema) -> Written {
+        self.descend()?;
         match schema.kind() {
             Type::Array => {
                 self.name(members, "items");
@@ -330,6 +351,7 @@ impl Text<'_> {
             }
             _ => {}
         }
+        self.levels -= 1;
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 use super::documents::Documents;
 use super::options::Options;
+use super::stack::{deep, nesting};
 use super::tree::Json;
 use jsonschema::Draft;
 use registry::Registered;
@@ -33,6 +34,10 @@ impl Validator {
     /// # Errors
     /// Why the schema cannot be used to check anything.
     pub(super) fn new(options: &Options, schema: &Registered) -> Result<Validator, String> {
+        deep(nesting(schema), || Validator::new_here(options, schema))
+    }
+
+    fn new_here(options: &Options, schema: &Registered) -> Result<Validator, String> {
         let documents = Documents::new(schema)?;
         let root = documents.root().ok_or("it is empty")?;
         let mut bundle =

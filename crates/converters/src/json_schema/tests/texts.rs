@@ -28,9 +28,9 @@ fn attributes_come_in_the_order_of_the_original() {
             r#"{"type":"object","title":"S","connect.version":3,"properties":{"#,
             r#""zeta":{"type":"string","connect.index":0},"#,
             r#""b":{"type":"string","connect.index":3,"connect.type":"bytes"},"#,
+            r#""alpha":{"connect.index":1,"oneOf":[{"type":"null"},{"type":"boolean"}]},"#,
             r#""mid":{"type":"integer","title":"T","description":"d","default":5,"connect.index":2,"connect.version":1,"#,
-            r#""connect.type":"int8","connect.parameters":{"a":"1","scale":"3","b":"2"}},"#,
-            r#""alpha":{"connect.index":1,"oneOf":[{"type":"null"},{"type":"boolean"}]}}}"#,
+            r#""connect.type":"int8","connect.parameters":{"a":"1","scale":"3","b":"2"}}}}"#,
         )
     );
 }
