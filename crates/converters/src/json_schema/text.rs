@@ -325,12 +325,7 @@ impl Text<'_> {
                 self.name(members, "items");
                 self.child(schema.value_schema(), None)?;
             }
-            Type::Map if is_object_map(schema) => {
-                if schema.value_schema().is_some() {
-                    self.name(members, "additionalProperties");
-                    self.child(schema.value_schema(), None)?;
-                }
-            }
+            Type::Map if is_object_map(schema) => self.additional(members, schema)?,
             Type::Map => {
                 self.name(members, "items");
                 self.out.extend_from_slice(b"{\"type\":\"object\",\"properties\":{\"value\":");
@@ -353,6 +348,13 @@ impl Text<'_> {
         }
         self.levels -= 1;
         Ok(())
+    }
+
+    /// The values of a map that is an object.
+    fn additional(&mut self, members: &mut Members, schema: &Schema) -> Written {
+        let Some(values) = schema.value_schema() else { return Ok(()) };
+        self.name(members, "additionalProperties");
+        self.schema(values, Place::default())
     }
 
     fn child(&mut self, schema: Option<&std::sync::Arc<Schema>>, index: Option<usize>) -> Written {
