@@ -5,11 +5,24 @@
 //!
 //! Invariant: nothing here does I/O; schemas come in as text.
 
-pub(crate) mod attributes;
-pub(crate) mod connect;
+mod attributes;
+mod connect;
+mod format;
 mod markers;
-pub(crate) mod options;
-pub(crate) mod read;
-pub(crate) mod schema;
+mod options;
+mod read;
+mod schema;
 mod to_avro;
 mod write;
+
+use api::ConverterPlugin;
+pub(crate) use format::Avro;
+
+/// The registry entry.
+pub(crate) const PLUGIN: ConverterPlugin = ConverterPlugin {
+    class: format::CLASS,
+    aliases: &["AvroConverter", "Avro"],
+    version: env!("CARGO_PKG_VERSION"),
+    config_def: crate::registered::config_def::<Avro>,
+    make: crate::registered::make::<Avro>,
+};

@@ -6,12 +6,12 @@
 
 use super::super::attributes::{KEY_FIELD, VALUE_FIELD};
 use super::super::connect::{
-    Defaults, flattened, is_anything, is_map_entry, is_recursive, map_entry,
+    Defaults, is_anything, is_map_entry, is_recursive, map_entry,
 };
 use super::super::options::AvroOptions;
 use super::super::schema::{AvroSchema, DEPTH_MAX, Enum, Field, Id, Kind, Name, Record};
-use super::ops::{Adjusted, Branch, Items, Op, Program, Skip, Step, Symbols, Union};
-use super::resolve::{branch_for, no_place, scalar};
+use super::ops::{Adjusted, Items, Op, Program, Skip, Step, Symbols};
+use super::resolve::{no_place, scalar};
 use data::{Schema, Type};
 use std::collections::HashMap;
 use std::sync::Arc;

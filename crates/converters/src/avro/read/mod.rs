@@ -79,7 +79,18 @@ impl Plan {
         Ok(Plan { schema, program, root })
     }
 
+    /// What some of the writer's values can be none of the reader's for, though others can.
+    fn refusal(&self) -> Option<String> {
+        let lacking = self.program.symbols.iter().find_map(|symbols| {
+            let place = symbols.read.iter().position(Option::is_none)?;
+            let symbol = symbols.written.get(place)?;
+            Some(format!("The reader does not have the symbol {symbol} of an enum"))
+        });
+        self.program.refusals.first().cloned().or(lacking)
+    }
+
     /// The Connect schema of the rows; `None` where values describe themselves.
+    #[cfg(test)]
     pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {
         self.schema.as_ref()
     }
@@ -100,4 +111,16 @@ impl Plan {
         rows.push(self.schema.as_ref(), cell);
         Ok(())
     }
+}
+
+/// Whether every value of the writer's schema can be read as one of the reader's.
+///
+/// # Errors
+/// What cannot.
+pub(crate) fn compatible(
+    writer: &AvroSchema,
+    reader: &AvroSchema,
+    options: &AvroOptions,
+) -> Result<(), String> {
+    Plan::resolved(writer, reader, options, None)?.refusal().map_or(Ok(()), Err)
 }

@@ -6,8 +6,8 @@
 
 use super::Malformed;
 use super::input::{Failed, Input};
-use super::ops::{Adjusted, Branch, Items, Op, Out, Program, Step, Union, Wire};
-use data::{Cell, DAY_MS, Rows, Span, Width};
+use super::ops::{Adjusted, Branch, Items, Op, Program, Step, Union};
+use data::{Cell, Rows, Span, Width};
 use std::sync::Arc;
 
 /// Records, lists and maps within each other in one value.

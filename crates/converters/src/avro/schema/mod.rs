@@ -17,7 +17,7 @@ mod print;
 mod tests;
 
 pub(crate) use logical::Logical;
-pub(crate) use name::{Name, valid_name};
+pub(crate) use name::Name;
 pub(crate) use parse::Parser;
 
 use serde_json::{Map, Value as Json};
@@ -210,11 +210,6 @@ impl AvroSchema {
         self.root
     }
 
-    /// The same types with another of them outermost.
-    pub(crate) fn rooted_at(&self, root: Id) -> AvroSchema {
-        AvroSchema { nodes: self.nodes.clone(), root }
-    }
-
     pub(crate) fn node(&self, id: Id) -> &Node {
         // Ids are given out by the builder of these very nodes.
         &self.nodes[id.index()]
@@ -237,11 +232,6 @@ impl AvroSchema {
     /// The same as text without blanks: what is registered.
     pub(crate) fn text(&self) -> String {
         self.to_json().to_string()
-    }
-
-    /// Avro's Parsing Canonical Form: equal for schemas that read data alike.
-    pub(crate) fn canonical(&self) -> String {
-        print::canonical(self)
     }
 }
 

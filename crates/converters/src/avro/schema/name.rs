@@ -43,14 +43,6 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether Avro allows this as a simple name, the name of a field or a symbol of an enum: letters,
-/// digits and underscores, no digit first.
-pub(crate) fn valid_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,15 +55,5 @@ mod tests {
         assert_eq!(of("A", Some(""), "x.y"), "A");
         assert_eq!(of("q.A", Some("z"), "x.y"), "q.A");
         assert_eq!(of(".A", Some("z"), "x.y"), "A");
-    }
-
-    #[test]
-    fn names_are_words() {
-        for good in ["a", "_", "A9_"] {
-            assert!(valid_name(good), "{good}");
-        }
-        for bad in ["", "9a", "a-b", "a.b", "é"] {
-            assert!(!valid_name(bad), "{bad}");
-        }
     }
 }

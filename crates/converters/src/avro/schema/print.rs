@@ -1,4 +1,4 @@
-//! A schema to text: with all attributes, or as Avro's Parsing Canonical Form.
+//! A schema to JSON, with all attributes.
 //!
 //! Attributes come in the order in which Avro's own library prints them, so that a schema that was
 //! registered by others is found again under the same text.
@@ -8,20 +8,12 @@ use super::{AvroSchema, Enum, Field, Fixed, Id, Kind, Node, Props, Record};
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn to_json(schema: &AvroSchema) -> Json {
-    let printer = Printer { schema, full: true };
+    let printer = Printer { schema };
     printer.schema(schema.root(), "", &mut vec![false; schema.len()])
-}
-
-pub(super) fn canonical(schema: &AvroSchema) -> String {
-    let printer = Printer { schema, full: false };
-    printer.schema(schema.root(), "", &mut vec![false; schema.len()]).to_string()
 }
 
 struct Printer<'a> {
     schema: &'a AvroSchema,
-    /// All attributes; else the canonical form: no docs, aliases, defaults or custom attributes,
-    /// and names in full.
-    full: bool,
 }
 
 impl Printer<'_> {
@@ -49,14 +41,14 @@ impl Printer<'_> {
             Kind::Record(record) => self.record(node, record, space, written),
             Kind::Enum(of) => self.enumeration(node, of, space),
             Kind::Fixed(of) => self.fixed(node, of, space),
-            _ if !self.full || node.props.is_empty() => json!(node.kind.type_name()),
+            _ if node.props.is_empty() => json!(node.kind.type_name()),
             _ => self.unnamed(node, None),
         }
     }
 
     /// The name of a type that is defined elsewhere.
     fn reference(&self, name: &Name, space: &str) -> String {
-        if self.full && name.namespace == space {
+        if name.namespace == space {
             return name.simple.clone();
         }
         name.full()
@@ -73,19 +65,12 @@ impl Printer<'_> {
     }
 
     fn props(&self, out: &mut Map<String, Json>, props: &Props) {
-        if self.full {
-            out.extend(props.iter().map(|(name, value)| (name.clone(), value.clone())));
-        }
+        out.extend(props.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
 
-    /// What named types begin with. In the canonical form the name goes first.
+    /// What named types begin with.
     fn named(&self, kind: &str, name: &Name, doc: Option<&str>, space: &str) -> Map<String, Json> {
         let mut out = Map::new();
-        if !self.full {
-            out.insert("name".to_owned(), json!(name.full()));
-            out.insert("type".to_owned(), json!(kind));
-            return out;
-        }
         out.insert("type".to_owned(), json!(kind));
         out.insert("name".to_owned(), json!(name.simple));
         if name.namespace != space {
@@ -96,7 +81,7 @@ impl Printer<'_> {
     }
 
     fn doc(&self, out: &mut Map<String, Json>, doc: Option<&str>) {
-        if let Some(doc) = doc.filter(|_| self.full) {
+        if let Some(doc) = doc {
             out.insert("doc".to_owned(), json!(doc));
         }
     }
@@ -104,7 +89,7 @@ impl Printer<'_> {
     /// What named types end with.
     fn rest(&self, out: &mut Map<String, Json>, node: &Node, name: &Name) {
         self.props(out, &node.props);
-        if self.full && !node.aliases().is_empty() {
+        if !node.aliases().is_empty() {
             let of = |alias: &Name| match alias.namespace == name.namespace {
                 true => alias.simple.clone(),
                 false => alias.full(),
@@ -127,9 +112,6 @@ impl Printer<'_> {
         let mut out = Map::new();
         out.insert("name".to_owned(), json!(field.name));
         out.insert("type".to_owned(), self.schema(field.schema, space, written));
-        if !self.full {
-            return Json::Object(out);
-        }
         self.doc(&mut out, field.doc.as_deref());
         if let Some(default) = &field.default {
             out.insert("default".to_owned(), default.clone());
@@ -147,7 +129,7 @@ impl Printer<'_> {
     fn enumeration(&self, node: &Node, of: &Enum, space: &str) -> Json {
         let mut out = self.named("enum", &of.name, of.doc.as_deref(), space);
         out.insert("symbols".to_owned(), json!(of.symbols));
-        if let Some(default) = of.default.as_ref().filter(|_| self.full) {
+        if let Some(default) = &of.default {
             out.insert("default".to_owned(), json!(default));
         }
         self.rest(&mut out, node, &of.name);

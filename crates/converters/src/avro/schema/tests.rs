@@ -115,13 +115,3 @@ fn nesting_has_a_limit() {
     let fault = parser.parse(r#"{"type":"array","items":"R0"}"#).unwrap_err();
     assert!(fault.contains("330 levels"), "{fault}");
 }
-
-#[test]
-fn the_canonical_form_is_that_of_the_specification() {
-    let text = r#"{"type":"record","name":"R","namespace":"n","doc":"d","aliases":["Q"],"fields":[
-        {"name":"a","type":{"type":"int","logicalType":"date"},"default":1},
-        {"name":"e","type":{"type":"enum","name":"E","symbols":["A"],"default":"A"}},
-        {"name":"u","type":["null","E",{"type":"array","items":{"type":"fixed","size":2,"name":"m.F"}}]}]}"#;
-    let wanted = r#"{"name":"n.R","type":"record","fields":[{"name":"a","type":"int"},{"name":"e","type":{"name":"n.E","type":"enum","symbols":["A"]}},{"name":"u","type":["null","n.E",{"type":"array","items":{"name":"m.F","type":"fixed","size":2}}]}]}"#;
-    assert_eq!(parsed(text).canonical(), wanted);
-}

@@ -181,3 +181,19 @@ fn what_is_passed_over_is_checked_too() {
         assert!(fault.message.contains(wanted), "{fault:?}");
     }
 }
+
+#[test]
+fn schemas_are_compatible_where_every_value_can_be_read() {
+    let check = |writer: &str, reader: &str| {
+        let [writer, reader] = [writer, reader].map(|text| AvroSchema::parse(text).unwrap());
+        compatible(&writer, &reader, &AvroOptions::default())
+    };
+    assert_eq!(check(r#"["null","int"]"#, r#"["null","long"]"#), Ok(()));
+    assert!(check(r#"["null","int"]"#, r#""int""#).unwrap_err().contains("type null"));
+    let of = |symbols: &str, more: &str| {
+        format!(r#"{{"type":"enum","name":"E","symbols":[{symbols}]{more}}}"#)
+    };
+    let fault = check(&of(r#""A","B""#, ""), &of(r#""A""#, "")).unwrap_err();
+    assert!(fault.contains("the symbol B"), "{fault}");
+    assert_eq!(check(&of(r#""A","B""#, ""), &of(r#""A""#, r#","default":"A""#)), Ok(()));
+}
