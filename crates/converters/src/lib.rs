@@ -4,8 +4,6 @@
 //! Kafka Connect accepts: the full class name, the simple name, and the simple name without
 //! `Converter`.
 
-// Until both halves of it are there.
-#[allow(dead_code, unused_imports)]
 mod avro;
 mod batch;
 mod boolean;
@@ -24,7 +22,7 @@ mod string;
 use api::ConverterPlugin;
 use config::Props;
 
-static PLUGINS: [ConverterPlugin; 12] = [
+static PLUGINS: [ConverterPlugin; 13] = [
     string::PLUGIN,
     byte_array::PLUGIN,
     json::PLUGIN,
@@ -35,6 +33,7 @@ static PLUGINS: [ConverterPlugin; 12] = [
     number::FLOAT,
     number::DOUBLE,
     simple_header::PLUGIN,
+    avro::PLUGIN,
     json_schema::PLUGIN,
     protobuf::PLUGIN,
 ];
@@ -55,9 +54,9 @@ pub fn inline(
     props: &Props,
 ) -> api::Result<Box<dyn api::Converter>> {
     match kind {
+        registry::Kind::Avro => registered::inline::<avro::Avro>(text, props),
         registry::Kind::Json => registered::inline::<json_schema::JsonSchema>(text, props),
         registry::Kind::Protobuf => registered::inline::<protobuf::Protobuf>(text, props),
-        kind => Err(api::Error::bug(format!("there is no converter of {kind} yet"))),
     }
 }
 

@@ -5,9 +5,7 @@
 //! same rules apply and every choice is the writer's own.
 
 use super::super::attributes::{KEY_FIELD, VALUE_FIELD};
-use super::super::connect::{
-    Defaults, is_anything, is_map_entry, is_recursive, map_entry,
-};
+use super::super::connect::{Defaults, is_anything, is_map_entry, is_recursive, map_entry};
 use super::super::options::AvroOptions;
 use super::super::schema::{AvroSchema, DEPTH_MAX, Enum, Field, Id, Kind, Name, Record};
 use super::ops::{Adjusted, Items, Op, Program, Skip, Step, Symbols};
