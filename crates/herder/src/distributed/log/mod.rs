@@ -11,11 +11,13 @@
 mod ends;
 mod leader;
 mod offsets;
+mod settings;
 mod tail;
 mod write;
 
 pub use leader::{LeaderError, LeaderWriter, Membership};
 pub use offsets::OffsetLog;
+pub use settings::Store;
 
 use super::topics::Written;
 use api::{Error, Result};
