@@ -107,7 +107,7 @@ impl Bench {
             }];
             let to = position.next_offset + size as i64;
             let from = position.next_offset;
-            let advances = [Advance { tp: tp.clone(), epoch: position.epoch, from, to }];
+            let advances = [Advance { batch: 0, tp: tp.clone(), epoch: position.epoch, from, to }];
             let transaction = Transaction {
                 batches: &batches,
                 advances: &advances,

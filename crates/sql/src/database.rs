@@ -52,6 +52,9 @@ pub struct DbError {
     pub column: Option<String>,
     /// The constraint that a row breaks.
     pub constraint: Option<String>,
+    /// The write that failed, and the table that the error is about, where the database named them.
+    pub write: Option<usize>,
+    pub table: Option<String>,
     /// The guilty row where the database named one.
     pub location: Option<RowLocation>,
     /// It came of a constraint that is checked at the end of the transaction.
@@ -67,6 +70,8 @@ impl DbError {
             sqlstate: None,
             column: None,
             constraint: None,
+            write: None,
+            table: None,
             location: None,
             at_commit: false,
         }

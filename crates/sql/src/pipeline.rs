@@ -25,8 +25,8 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// The row that an error names, and its table, where the error can only be that row's own.
-    pub(crate) fn locate(&self, error: &crate::database::DbError) -> Option<(RowRef, TableName)> {
+    /// The row that an error names, where the error can only be that row's own.
+    pub(crate) fn locate(&self, error: &crate::database::DbError) -> Option<RowRef> {
         let location = error.location?;
         let write = self.writes.get(location.write)?;
         let row = write.rows.get(location.row)?;
@@ -41,11 +41,32 @@ impl Flight {
                 || state.contains("UNIQUE")
                 || state.contains("FOREIGN")
         });
-        (alone || !other_rows).then(|| (*row, write.plan.table.name.clone()))
+        (alone || !other_rows).then_some(*row)
     }
 }
 
 impl Flight {
+    /// Which of these rows, the same record for each member, an error is about: the one in the write,
+    /// or in the table, that the database named; else all of them.
+    pub(crate) fn to_blame(
+        &self,
+        error: &crate::database::DbError,
+        rows: &[(u32, u32)],
+    ) -> Vec<RowRef> {
+        let all = rows.iter().map(|(batch, row)| RowRef { batch: *batch, row: *row });
+        let named = |at: &RowRef| {
+            let of_write = |(n, write): (usize, &TableWrite)| {
+                let by_number = error.write == Some(n);
+                let by_table = error.write.is_none()
+                    && error.table.as_deref() == Some(write.plan.table.name.name.as_str());
+                (by_number || by_table) && write.rows.contains(at)
+            };
+            self.writes.iter().enumerate().any(of_write)
+        };
+        let found: Vec<RowRef> = all.clone().filter(named).collect();
+        if found.is_empty() { all.collect() } else { found }
+    }
+
     /// The write that a row is part of, and its number there.
     pub(crate) fn place_of(&self, row: RowRef) -> Option<(&TableWrite, usize)> {
         let mut places = self.writes.iter().filter_map(|write| {
@@ -101,7 +122,7 @@ impl Pipeline {
         flight: Flight,
         batches: &[Batch],
         advances: &[Advance],
-    ) -> Result<(), (crate::database::DbError, Option<Flight>)> {
+    ) -> Result<(), (crate::database::DbError, Option<Box<Flight>>)> {
         self.settle_below(self.db.in_flight_max()).map_err(|e| (e, None))?;
         let transaction = Transaction {
             batches,
@@ -117,7 +138,7 @@ impl Pipeline {
             }
             Err(error) if error.kind == DbErrorKind::Data => {
                 self.settle_all().map_err(|e| (e, None))?;
-                Err((error, Some(flight)))
+                Err((error, Some(Box::new(flight))))
             }
             Err(error) => {
                 // Part of it may have been sent.

@@ -3,7 +3,7 @@
 //! Invariant: after any failure positions are read again under a lock before anything is written;
 //! only errors of rows can make rejects.
 
-use crate::bind::SINK_TASK;
+use crate::bind::{Part, SINK_TASK};
 use crate::database::{DbError, DbErrorKind};
 use crate::outcome::{Lost, judge};
 use crate::pipeline::Flight;
@@ -80,7 +80,7 @@ impl SqlSink {
                 Err(error) => self.recover(Trouble::from(error), context),
             },
             DbErrorKind::Drift => {
-                self.binder.planner.forget();
+                self.binders.forget();
                 self.pipe.db.forget_tables();
                 self.tries.drift += 1;
                 if self.tries.drift > DRIFT_MAX {
@@ -136,7 +136,7 @@ impl SqlSink {
             return Ok(false);
         }
         self.pipe.db.connect()?;
-        let changed = self.binder.planner.refresh(&mut self.pipe)?;
+        let changed = self.binders.refresh(&mut self.pipe)?;
         self.checked = accepted;
         Ok(changed)
     }
@@ -153,44 +153,49 @@ impl SqlSink {
         };
         let narrow = match &mut self.narrow {
             Some(narrow) => narrow,
-            None => self.narrow.insert(Narrow::new(&flight.parts)),
+            None => self.narrow.insert(Narrow::new(accepted, &flight.parts)),
         };
         let located = flight.locate(&error);
-        let part = match &located {
-            Some((row, _)) => flight.parts.iter().find(|part| part.batch == row.batch),
-            None if flight.parts.len() == 1 => flight.parts.first(),
-            // One batch after the other first; that may be all it takes.
-            None => return Ok(()),
+        let first = match located {
+            Some(row) => Some(row.batch),
+            None => flight.parts.first().map(|part| part.batch),
         };
-        let Some(part) = part else {
+        let one = |part: &&Part| first.is_some_and(|first| accepted.are_one(part.batch, first));
+        let parts: Vec<Part> = flight.parts.iter().filter(one).cloned().collect();
+        if located.is_none() && parts.len() < flight.parts.len() {
+            // One partition after the other first; that may be all it takes.
+            return Ok(());
+        }
+        if parts.is_empty() {
             return Err(Error::bug(format!("a row of no part failed: {}", error.message)));
-        };
-        let table = located
-            .as_ref()
-            .map(|(_, table)| table.clone())
-            .or_else(|| flight.writes.first().map(|write| write.plan.table.name.clone()));
-        match narrow.failed(accepted, part, located.map(|(row, _)| row.row)) {
-            Finding::Row(row) => {
-                if let Some((write, index)) = flight.place_of(RowRef { batch: part.batch, row }) {
-                    self.pipe.db.explain(&mut error, write, index, &accepted.batches);
-                }
-                let reject = reject_of(row, &error);
-                let by = match error.at_commit {
-                    true => RefusedBy::Committing,
-                    false => RefusedBy::Writing,
-                };
-                let bad = RejectRow { batch: part.batch, reject, by, table };
-                accepted.bad.insert((part.batch, row), bad);
-                Ok(())
-            }
-            Finding::Smaller => Ok(()),
+        }
+        let bad = match narrow.failed(accepted, &parts, located.map(|r| (r.batch, r.row))) {
+            Finding::Row(batch, row) => vec![RowRef { batch, row }],
+            Finding::OneOf(rows) => flight.to_blame(&error, &rows),
+            Finding::Smaller => return Ok(()),
             Finding::NoRow => {
                 let mut error = plain_error(&error);
                 error.kind = ErrorKind::Config;
-                Err(error
-                    .hint("no record of the transaction is to blame: see the table's triggers"))
+                return Err(error
+                    .hint("no record of the transaction is to blame: see the table's triggers"));
             }
+        };
+        for at in bad {
+            let place = flight.place_of(at);
+            let table = place.or_else(|| flight.writes.first().map(|write| (write, 0)));
+            let table = table.map(|(write, _)| write.plan.table.name.clone());
+            if let Some((write, index)) = place {
+                self.pipe.db.explain(&mut error, write, index, &accepted.batches);
+            }
+            let reject = reject_of(at.row, &error);
+            let by = match error.at_commit {
+                true => RefusedBy::Committing,
+                false => RefusedBy::Writing,
+            };
+            let bad = RejectRow { batch: at.batch, reject, by, table };
+            accepted.bad.insert((at.batch, at.row), bad);
         }
+        Ok(())
     }
 
     /// Reads the positions of everything that is ours and goes on from there.

@@ -5,17 +5,18 @@
 //! business of `recover`. Invariants: nothing is written for a partition that is not ours; a batch
 //! is kept until everything in it is durable; positions told to the runtime only ascend.
 
-use crate::bind::{Binder, Bound, Given, Part};
+use crate::bind::{Bound, Part};
 use crate::database::{ClaimError, Database, DbError, DbErrorKind};
+use crate::member::key;
 use crate::outcome::Owned;
 use crate::pipeline::{Flight, Pipeline};
 use crate::recover::{Tries, Trouble, api_error};
+use crate::set::Binders;
 use crate::settings::SinkSettings;
 use crate::work::{Accepted, Narrow, cut_before};
-use crate::write::Advance;
+use crate::write::{Advance, RejectRow};
 use api::{
     Cancel, DeadLetter, Error, ErrorKind, Result, Seat, SinkContext, SinkTask, StartResolver,
-    Tolerance,
 };
 use data::{Batch, TopicPartition};
 use std::collections::{BTreeMap, VecDeque};
@@ -26,7 +27,8 @@ use std::time::Instant;
 pub struct SqlSink {
     pub(crate) settings: Arc<SinkSettings>,
     pub(crate) pipe: Pipeline,
-    pub(crate) binder: Binder,
+    pub(crate) binders: Binders,
+    /// By key, where there are several members.
     pub(crate) owned: BTreeMap<TopicPartition, Owned>,
     /// Oldest first; at most as many as transactions in flight and one.
     pub(crate) queue: VecDeque<Accepted>,
@@ -45,9 +47,19 @@ pub struct SqlSink {
 
 impl SqlSink {
     pub fn new(database: Box<dyn Database>, settings: SinkSettings) -> SqlSink {
-        let settings = Arc::new(settings);
+        SqlSink::of(database, Arc::new(settings), Vec::new())
+    }
+
+    /// A task that writes for several members: what the first and the others have in common are the
+    /// limits of a transaction, and that their positions are kept in the database.
+    pub(crate) fn of(
+        database: Box<dyn Database>,
+        settings: Arc<SinkSettings>,
+        others: Vec<Arc<SinkSettings>>,
+    ) -> SqlSink {
+        let members: Vec<_> = std::iter::once(settings.clone()).chain(others).collect();
         SqlSink {
-            binder: Binder::new(settings.clone()),
+            binders: Binders::new(&members),
             settings,
             pipe: Pipeline::new(database),
             owned: BTreeMap::new(),
@@ -99,9 +111,9 @@ impl SqlSink {
     /// The next transaction's parts and the place of their batches in the queue.
     fn next_parts(&mut self) -> Result<Option<(usize, Vec<Part>)>, Trouble> {
         if let Some(narrow) = &mut self.narrow {
-            let part = self.queue.front().and_then(|accepted| narrow.next(accepted));
-            match part {
-                Some(part) => return Ok(Some((0, vec![part]))),
+            let parts = self.queue.front().map(|accepted| narrow.next(accepted));
+            match parts.filter(|parts| !parts.is_empty()) {
+                Some(parts) => return Ok(Some((0, parts))),
                 None => self.narrow = None,
             }
         }
@@ -118,15 +130,14 @@ impl SqlSink {
         context: &mut dyn SinkContext,
     ) -> Result<(), Trouble> {
         let Some(accepted) = self.queue.get(index) else { return Ok(()) };
-        let (batches, bad) = (&accepted.batches, &accepted.bad);
-        let given = Given { batches, events: &accepted.events, bad };
-        let mut bound = self.binder.bind(given, &parts, &mut self.pipe)?;
+        let mut bound = self.binders.bind(accepted, &parts, &mut self.pipe)?;
         let mut stop = None;
-        if self.settings.tolerance == Tolerance::None && !bound.rejects.is_empty() {
-            let rejects: Vec<_> = bound.rejects.iter().map(|r| (r.batch, r.reject.row)).collect();
-            stop = Some(poison(batches, &bound));
-            parts = cut_before(batches, &parts, &rejects);
-            bound = self.binder.bind(given, &parts, &mut self.pipe)?;
+        let fatal = self.binders.fatal(accepted, &bound.rejects);
+        if let Some(first) = fatal.first() {
+            let rejects: Vec<_> = fatal.iter().map(|r| (r.batch, r.reject.row)).collect();
+            stop = Some(poison(&accepted.batches, first));
+            parts = cut_before(&accepted.batches, &parts, &rejects);
+            bound = self.binders.bind(accepted, &parts, &mut self.pipe)?;
         }
         if !parts.is_empty() {
             self.start(index, parts, bound, context)?;
@@ -155,8 +166,9 @@ impl SqlSink {
             let Some(tp) = accepted.tp(part) else { continue };
             ends.push((tp.clone(), part.to));
             if let Some(own) = self.owned.get(tp).filter(|_| self.settings.exactly_once()) {
-                let (epoch, from, to) = (own.epoch, part.from, part.to);
-                advances.push(Advance { tp: tp.clone(), epoch, from, to });
+                let (batch, epoch) = (part.batch, own.epoch);
+                let (from, to) = (part.from, part.to);
+                advances.push(Advance { batch, tp: tp.clone(), epoch, from, to });
             }
         }
         if let Some(first) = bound.rejects.first() {
@@ -178,7 +190,7 @@ impl SqlSink {
         let sent: Vec<_> = flight.parts.iter().map(|part| (part.batch, part.to)).collect();
         self.pipe
             .start(flight, &accepted.batches, &advances)
-            .map_err(|(error, flight)| Trouble::Database { error, flight: flight.map(Box::new) })?;
+            .map_err(|(error, flight)| Trouble::Database { error, flight })?;
         for (batch, to) in sent {
             if let Some(line) = accepted.lines.get_mut(batch as usize) {
                 line.sent = to;
@@ -249,20 +261,33 @@ impl SqlSink {
         }
     }
 
-    fn accept(&mut self, batches: Vec<Batch>) -> Result<()> {
+    /// Writes batches of members, each by the member's number.
+    pub(crate) fn put_of(
+        &mut self,
+        batches: Vec<(usize, Batch)>,
+        context: &mut dyn SinkContext,
+    ) -> Result<()> {
+        let accepted = self.accept(batches);
+        self.drive(context, false)?;
+        accepted
+    }
+
+    fn accept(&mut self, batches: Vec<(usize, Batch)>) -> Result<()> {
         let mut foreign = None;
         let mut accepted = Vec::with_capacity(batches.len());
-        for batch in batches {
-            let Some(own) = self.owned.get_mut(batch.tp()) else {
+        for (member, batch) in batches {
+            let known = member < self.binders.len();
+            let own = self.owned.get_mut(&key(batch.tp(), member)).filter(|_| known);
+            let Some(own) = own else {
                 foreign.get_or_insert_with(|| batch.tp().clone());
                 continue;
             };
             if batch.next_offset() > own.accepted {
                 let from = std::mem::replace(&mut own.accepted, batch.next_offset());
-                accepted.push((batch, from));
+                accepted.push((member, batch, from));
             }
         }
-        accepted.sort_by(|(a, _), (b, _)| a.tp().cmp(b.tp()));
+        accepted.sort_by(|(m, a, _), (n, b, _)| a.tp().cmp(b.tp()).then(m.cmp(n)));
         if !accepted.is_empty() {
             let which = self.settings.config.change_events;
             self.queue.push_back(Accepted::new(accepted).open_events(which));
@@ -278,8 +303,7 @@ impl SqlSink {
 }
 
 /// The error of a task that tolerates none: the first record, in the order of offsets.
-fn poison(batches: &[Batch], bound: &Bound) -> Error {
-    let Some(first) = bound.rejects.first() else { return Error::bug("no reject to report") };
+fn poison(batches: &[Batch], first: &RejectRow) -> Error {
     let reject = &first.reject;
     let mut error = Error::data(reject.message.clone()).hint(
         "correct the record's source or the table, or set errors.tolerance=all to keep such \
@@ -316,9 +340,7 @@ impl SinkTask for SqlSink {
     }
 
     fn put(&mut self, batches: Vec<Batch>, context: &mut dyn SinkContext) -> Result<()> {
-        let accepted = self.accept(batches);
-        self.drive(context, false)?;
-        accepted
+        self.put_of(batches.into_iter().map(|batch| (0, batch)).collect(), context)
     }
 
     fn flush(&mut self, context: &mut dyn SinkContext) -> Result<()> {

@@ -1,13 +1,18 @@
 //! What is accepted and not durable yet, and how a failed part is narrowed to its bad rows.
 //!
+//! The batches that the members of a set have of one partition lie side by side and have the same
+//! records: transactions take them to the same position.
+//!
 //! Pure: no database, no clock. Everything here can be asked again after any failure, because it
 //! goes by positions alone.
 
 use crate::bind::{BadRows, Part};
 use crate::config::ChangeEvents;
 use crate::envelope::{Events, open};
+use crate::member::key;
 use data::{Batch, TopicPartition};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The batches of one `put`, kept until all of them are durable.
 #[derive(Debug)]
@@ -23,7 +28,9 @@ pub(crate) struct Accepted {
 /// How far a batch has come. `done <= sent <= end`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
+    /// The partition; as a key, where there are several members.
     pub tp: TopicPartition,
+    pub member: usize,
     /// Everything before is in a transaction that was started.
     pub sent: i64,
     /// Everything before is durable.
@@ -41,16 +48,17 @@ impl Line {
 }
 
 impl Accepted {
-    /// Batches, each with the position at which it begins.
-    pub(crate) fn new(batches: Vec<(Batch, i64)>) -> Accepted {
-        let line = |(batch, from): &(Batch, i64)| Line {
-            tp: batch.tp().clone(),
+    /// Batches, each with its member and the position at which it begins.
+    pub(crate) fn new(batches: Vec<(usize, Batch, i64)>) -> Accepted {
+        let line = |(member, batch, from): &(usize, Batch, i64)| Line {
+            tp: key(batch.tp(), *member),
+            member: *member,
             sent: *from,
             done: *from,
             end: batch.next_offset(),
         };
         let lines = batches.iter().map(line).collect();
-        let batches = batches.into_iter().map(|(batch, _)| batch).collect();
+        let batches = batches.into_iter().map(|(_, batch, _)| batch).collect();
         Accepted { batches, lines, events: Vec::new(), bad: BadRows::new() }
     }
 
@@ -68,22 +76,49 @@ impl Accepted {
         self.lines.iter().all(|line| line.sent >= line.end)
     }
 
-    /// The parts of the next transaction: everything not sent, up to a number of rows.
+    /// The parts of the next transaction: everything not sent, up to a number of records.
     pub(crate) fn next_parts(&self, rows_max: usize) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut room = rows_max.max(1) as u32;
-        for (index, (batch, line)) in self.batches.iter().zip(&self.lines).enumerate() {
-            if line.sent >= line.end || room == 0 {
-                continue;
-            }
-            let start = row_at(batch, line.sent);
+        let mut next = 0;
+        while let Some(batch) = self.batches.get(next) {
+            let group = self.group(next);
+            next = group.end;
+            let own = || self.lines.get(group.clone()).unwrap_or_default().iter();
+            let sent = own().filter(|line| line.sent < line.end).map(|line| line.sent).min();
+            let Some(sent) = sent.filter(|_| room > 0) else { continue };
+            let start = row_at(batch, sent);
             let rest = batch.len() as u32 - start;
             let end = start + rest.min(room);
-            let to = if end == batch.len() as u32 { line.end } else { offset_of(batch, end) };
+            let whole = end == batch.len() as u32;
             room -= end - start;
-            parts.push(Part { batch: index as u32, rows: start..end, from: line.sent, to });
+            for (index, line) in group.clone().zip(own()) {
+                let to = if whole { line.end } else { offset_of(batch, end) };
+                if line.sent < to {
+                    let rows = row_at(batch, line.sent)..end;
+                    parts.push(Part { batch: index as u32, rows, from: line.sent, to });
+                }
+            }
         }
         parts
+    }
+
+    /// The batches of the same partition from this one on.
+    fn group(&self, first: usize) -> Range<usize> {
+        let tp = self.batches.get(first).map(Batch::tp);
+        let others = self.batches.get(first..).unwrap_or_default();
+        first..first + others.iter().take_while(|batch| Some(batch.tp()) == tp).count()
+    }
+
+    /// Whose batch it is.
+    pub(crate) fn member(&self, batch: u32) -> usize {
+        self.lines.get(batch as usize).map_or(0, |line| line.member)
+    }
+
+    /// Whether two batches are of the same partition.
+    pub(crate) fn are_one(&self, a: u32, b: u32) -> bool {
+        let tp = |batch: u32| self.batches.get(batch as usize).map(Batch::tp);
+        tp(a) == tp(b)
     }
 
     /// The part of one batch from where it is durable to a position.
@@ -109,12 +144,14 @@ pub(crate) fn offset_of(batch: &Batch, row: u32) -> i64 {
     batch.raw.records().get(row as usize).map_or(batch.next_offset(), |record| record.offset)
 }
 
-/// Cuts parts before the first reject of each batch, for tasks that tolerate none.
+/// Cuts parts before the first reject of each partition, for tasks that tolerate none.
 pub(crate) fn cut_before(batches: &[Batch], parts: &[Part], rejects: &[(u32, u32)]) -> Vec<Part> {
+    let tp = |batch: u32| batches.get(batch as usize).map(Batch::tp);
     let cut = |part: &Part| {
         let mut part = part.clone();
-        let first = rejects.iter().filter(|(batch, _)| *batch == part.batch).map(|(_, row)| *row);
-        if let (Some(row), Some(batch)) = (first.min(), batches.get(part.batch as usize)) {
+        let of_part = rejects.iter().filter(|(batch, _)| tp(*batch) == tp(part.batch));
+        let first = of_part.map(|(_, row)| *row).min();
+        if let (Some(row), Some(batch)) = (first, batches.get(part.batch as usize)) {
             part.to = offset_of(batch, row);
             part.rows.end = row;
         }
@@ -123,73 +160,97 @@ pub(crate) fn cut_before(batches: &[Batch], parts: &[Part], rejects: &[(u32, u32
     parts.iter().map(cut).filter(|part| part.from < part.to).collect()
 }
 
-/// What a failure says about the rows of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a failure says about the rows of parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// This row is bad.
-    Row(u32),
+    /// This row of this batch is bad.
+    Row(u32, u32),
+    /// One record is left, and it is one of these: a row of a batch of each member.
+    OneOf(Vec<(u32, u32)>),
     /// One of several; smaller parts come next.
     Smaller,
     /// There is no row left that it could be.
     NoRow,
 }
 
-/// A failed transaction that is done again in smaller ones, one batch after the other.
+/// A failed transaction that is done again in smaller ones, one partition after the other.
 ///
-/// Each job is a stack of positions: the part up to the topmost comes next. A located row is marked
-/// and the part before it done first; an error that names no row halves the part; a row that fails
+/// Each job is a stack of positions: the parts up to the topmost come next. A located row is marked
+/// and the parts before it done first; an error that names no row halves the parts; a row that fails
 /// alone is marked and goes with what follows.
 #[derive(Debug, Default)]
 pub(crate) struct Narrow {
-    jobs: VecDeque<(u32, Vec<i64>)>,
+    /// The batches of a partition, one for each member, and the positions.
+    jobs: VecDeque<(Vec<u32>, Vec<i64>)>,
 }
 
 impl Narrow {
-    pub(crate) fn new(parts: &[Part]) -> Narrow {
-        Narrow { jobs: parts.iter().map(|part| (part.batch, vec![part.to])).collect() }
+    pub(crate) fn new(accepted: &Accepted, parts: &[Part]) -> Narrow {
+        let one = |a: &Part, b: &Part| accepted.are_one(a.batch, b.batch);
+        let job = |parts: &[Part]| {
+            let batches = parts.iter().map(|part| part.batch).collect();
+            (batches, parts.iter().map(|part| part.to).max().into_iter().collect())
+        };
+        Narrow { jobs: parts.chunk_by(one).map(job).collect() }
     }
 
-    /// The part to do next; `None`: everything is done.
-    pub(crate) fn next(&mut self, accepted: &Accepted) -> Option<Part> {
-        while let Some((batch, ends)) = self.jobs.front_mut() {
+    /// The parts to do next, all of one partition; none: everything is done.
+    pub(crate) fn next(&mut self, accepted: &Accepted) -> Vec<Part> {
+        while let Some((batches, ends)) = self.jobs.front_mut() {
             while let Some(end) = ends.last() {
-                if let Some(part) = accepted.part_to(*batch, *end) {
-                    return Some(part);
+                let part = |batch: &u32| accepted.part_to(*batch, *end);
+                let parts: Vec<Part> = batches.iter().filter_map(part).collect();
+                if !parts.is_empty() {
+                    return parts;
                 }
                 ends.pop();
             }
             self.jobs.pop_front();
         }
-        None
+        Vec::new()
     }
 
-    /// Learns from the failure of a part that [`Narrow::next`] gave, or of one it was made with.
+    /// Learns from the failure of parts that [`Narrow::next`] gave, or of those of one partition that
+    /// it was made with.
     pub(crate) fn failed(
         &mut self,
         accepted: &Accepted,
-        part: &Part,
-        located: Option<u32>,
+        parts: &[Part],
+        located: Option<(u32, u32)>,
     ) -> Finding {
-        let Some(batch) = accepted.batches.get(part.batch as usize) else {
-            return Finding::NoRow;
+        let is_live = |batch: u32, row: u32| {
+            let known = accepted.batches.get(batch as usize);
+            known.is_some_and(|known| known.alive.is_alive(row as usize))
+                && !accepted.bad.contains_key(&(batch, row))
         };
-        let is_live = |row: &u32| {
-            batch.alive.is_alive(*row as usize) && !accepted.bad.contains_key(&(part.batch, *row))
-        };
-        let live = || part.rows.clone().filter(is_live);
-        let located = located.filter(|row| part.rows.contains(row) && is_live(row));
-        let count = live().count();
-        let (finding, end) = match (located, count) {
-            (_, 0) => (Finding::NoRow, None),
-            (Some(row), _) => {
-                let first = live().next() == Some(row);
-                (Finding::Row(row), (!first).then_some(row))
+        let of_part = |part: &Part, row: u32| part.rows.contains(&row) && is_live(part.batch, row);
+        let mut rows: Vec<u32> = Vec::new();
+        for part in parts {
+            rows.extend(part.rows.clone().filter(|row| is_live(part.batch, *row)));
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        let located = located.filter(|(batch, row)| {
+            parts.iter().any(|part| part.batch == *batch && of_part(part, *row))
+        });
+        let (finding, end) = match (located, rows.as_slice()) {
+            (_, []) => (Finding::NoRow, None),
+            (Some((batch, row)), [first, ..]) => {
+                (Finding::Row(batch, row), (*first != row).then_some(row))
             }
-            (None, 1) => (live().next().map_or(Finding::NoRow, Finding::Row), None),
-            (None, _) => (Finding::Smaller, live().nth(count / 2)),
+            (None, [row]) => {
+                let own = parts.iter().filter(|part| of_part(part, *row));
+                let own: Vec<(u32, u32)> = own.map(|part| (part.batch, *row)).collect();
+                match own.as_slice() {
+                    [(batch, row)] => (Finding::Row(*batch, *row), None),
+                    _ => (Finding::OneOf(own), None),
+                }
+            }
+            (None, rows) => (Finding::Smaller, rows.get(rows.len() / 2).copied()),
         };
-        if let Some(end) = end
-            && let Some((_, ends)) = self.jobs.iter_mut().find(|(batch, _)| *batch == part.batch)
+        let batch = parts.first().and_then(|part| accepted.batches.get(part.batch as usize));
+        if let (Some(end), Some(batch), Some(part)) = (end, batch, parts.first())
+            && let Some((_, ends)) = self.jobs.iter_mut().find(|(b, _)| b.contains(&part.batch))
         {
             ends.push(offset_of(batch, end));
         }
@@ -222,9 +283,9 @@ mod tests {
     #[test]
     fn parts_cover_holes_and_empty_batches() {
         let batches = vec![
-            (batch(0, &[10, 12, 15], 20), 8),
-            (batch(1, &[], 5), 3),
-            (batch(2, &[7, 8], 9), 7),
+            (0, batch(0, &[10, 12, 15], 20), 8),
+            (0, batch(1, &[], 5), 3),
+            (0, batch(2, &[7, 8], 9), 7),
         ];
         let mut accepted = Accepted::new(batches);
         let part = |batch, rows, from, to| Part { batch, rows, from, to };
@@ -241,7 +302,7 @@ mod tests {
 
     #[test]
     fn cutting_keeps_what_is_before_the_first_reject() {
-        let batches = vec![(batch(0, &[10, 12, 15], 20), 8), (batch(1, &[1, 2], 3), 1)];
+        let batches = vec![(0, batch(0, &[10, 12, 15], 20), 8), (0, batch(1, &[1, 2], 3), 1)];
         let accepted = Accepted::new(batches);
         let parts = accepted.next_parts(100);
         let cut = cut_before(&accepted.batches, &parts, &[(0, 2), (0, 1), (1, 0)]);
@@ -266,10 +327,10 @@ mod tests {
             }
             let bad: BTreeSet<u32> =
                 seed.into_iter().filter(|row| *row < rows && !dead.contains(row)).collect();
-            let mut accepted = Accepted::new(vec![(one, 0)]);
-            let mut narrow = Narrow::new(&accepted.next_parts(usize::MAX));
+            let mut accepted = Accepted::new(vec![(0, one, 0)]);
+            let mut narrow = Narrow::new(&accepted, &accepted.next_parts(usize::MAX));
             let mut attempts = 0;
-            while let Some(part) = narrow.next(&accepted) {
+            while let Some(part) = narrow.next(&accepted).first().cloned() {
                 attempts += 1;
                 let unmarked = |row: &u32| {
                     bad.contains(row) && !accepted.bad.contains_key(&(0, *row))
@@ -277,14 +338,14 @@ mod tests {
                 match part.rows.clone().find(unmarked) {
                     None => accepted.lines[0].done = part.to,
                     Some(first) => {
-                        let hint = located.then_some(first);
-                        match narrow.failed(&accepted, &part, hint) {
-                            Finding::Row(row) => {
+                        let hint = located.then_some((0, first));
+                        match narrow.failed(&accepted, std::slice::from_ref(&part), hint) {
+                            Finding::Row(_, row) => {
                                 prop_assert!(bad.contains(&row));
                                 accepted.bad.insert((0, row), reject(0, row));
                             }
                             Finding::Smaller => prop_assert!(!located),
-                            Finding::NoRow => prop_assert!(false, "no row left"),
+                            Finding::NoRow | Finding::OneOf(_) => prop_assert!(false, "no row left"),
                         }
                     }
                 }

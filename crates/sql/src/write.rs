@@ -185,6 +185,8 @@ pub(crate) fn member(rows: &Rows, row: usize, name: &str) -> Cell {
 /// A partition's position moves from `from` to `to`, if it is still at `from` under `epoch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advance {
+    /// The place of its records in [`Transaction::batches`].
+    pub batch: u32,
     pub tp: TopicPartition,
     pub epoch: i64,
     pub from: i64,

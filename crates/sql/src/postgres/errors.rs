@@ -63,6 +63,7 @@ pub(super) fn server_error(error: &ServerError) -> DbError {
     let mut converted = DbError::new(kind(class), message).sqlstate(error.code.clone());
     converted.column = error.column.clone();
     converted.constraint = error.constraint.clone();
+    converted.table = error.table.clone();
     converted.hint = match class {
         Class::ReadOnly => error.hint.clone().or_else(|| {
             Some(

@@ -29,6 +29,6 @@ pub mod value;
 pub mod wire;
 mod write;
 
-pub use consumer::{ConsumerTarget, Gap, GapReason, consumer_sink};
+pub use consumer::{ConsumerTarget, Gap, GapReason, SetMember, consumer_sink, together_sink};
 pub use database::PostgresDatabase;
 pub use pool::{PoolSettings, SessionPool};

@@ -49,6 +49,15 @@ impl Sent {
         let code = error.code.as_str();
         let step = self.step(failure);
         let mut converted = server_error(error);
+        converted.write = match step {
+            Some(
+                Step::Guard { write, .. }
+                | Step::Probe { write, .. }
+                | Step::Copy { write, .. }
+                | Step::Arrays { write, .. },
+            ) => Some(write),
+            _ => None,
+        };
         match step {
             Some(Step::Advance(n)) if matches!(code, "22012" | "PK001") => {
                 advance::stale(self.advances.get(n))
@@ -146,7 +155,8 @@ mod tests {
     }
 
     fn sent() -> Sent {
-        let advance = Advance { tp: TopicPartition::new("t", 0), epoch: 3, from: 5, to: 9 };
+        let advance =
+            Advance { batch: 0, tp: TopicPartition::new("t", 0), epoch: 3, from: 5, to: 9 };
         Sent {
             steps: vec![
                 Step::Advance(0),

@@ -99,6 +99,7 @@ impl Pg {
 
     pub(crate) fn advance(&self, batch: &Batch) -> Advance {
         Advance {
+            batch: 0,
             tp: self.tp.clone(),
             epoch: self.at.epoch,
             from: batch.raw.first_offset().unwrap_or(batch.next_offset()),

@@ -27,6 +27,7 @@ fn a_server_that_restarts_or_stands_still_loses_nothing() {
     for round in 0..3 {
         let batch = numbered(at.next_offset, 1500);
         let advance = Advance {
+            batch: 0,
             tp: tps[0].clone(),
             epoch: at.epoch,
             from: at.next_offset,

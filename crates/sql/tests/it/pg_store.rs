@@ -187,6 +187,7 @@ fn one_stale_partition_of_several_stops_them_all() {
     let batch = numbered(0, 10);
     let advances = |from: i64| -> Vec<Advance> {
         let of = |n: usize, from: i64| Advance {
+            batch: 0,
             tp: seats[n].tp.clone(),
             epoch: at[n].epoch,
             from,

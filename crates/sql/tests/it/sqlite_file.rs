@@ -168,7 +168,7 @@ pub(crate) fn write(plan: WritePlan, batch: &Batch) -> TableWrite {
 }
 
 pub(crate) fn advance(partition: i32, position: Position, to: i64) -> Advance {
-    Advance { tp: tp(partition), epoch: position.epoch, from: position.next_offset, to }
+    Advance { batch: 0, tp: tp(partition), epoch: position.epoch, from: position.next_offset, to }
 }
 
 /// One transaction, start to end.

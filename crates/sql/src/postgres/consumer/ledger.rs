@@ -48,7 +48,7 @@ pub(in crate::postgres) struct ConsumerTables {
 #[derive(Clone, Debug)]
 pub(super) struct Statements {
     advance: Arc<str>,
-    letters: Arc<str>,
+    pub(super) letters: Arc<str>,
 }
 
 impl Statements {
@@ -177,6 +177,30 @@ impl ConsumerTables {
         )
     }
 
+    /// Moves one position: number `n` of the transaction's advances.
+    pub(super) fn push_advance(
+        &self,
+        building: &mut Building<'_>,
+        transaction: &Transaction<'_>,
+        rows: &[i64],
+        (n, advance): (usize, &Advance),
+    ) {
+        let (rows, last) = told(transaction, rows, advance);
+        let last = last.map(i64::to_be_bytes);
+        let name = building.prepare(&self.sql.advance);
+        let params = [
+            Param::Binary(&self.id().to_be_bytes()),
+            Param::Binary(&advance.tp.partition.to_be_bytes()),
+            Param::Binary(&advance.from.to_be_bytes()),
+            Param::Binary(&advance.epoch.to_be_bytes()),
+            Param::Binary(&advance.to.to_be_bytes()),
+            Param::Binary(&rows.to_be_bytes()),
+            last.as_ref().map_or(Param::Null, |last| Param::Binary(last)),
+        ];
+        building.pipeline.bind(&name, &params, Format::Binary).execute(0);
+        building.steps.push(Step::Advance(n));
+    }
+
     /// Ends the backends that hold the rows of these seats: what is left of an owner before us whose
     /// worker is cut off. True: there were some.
     fn end_blockers(&self, session: &mut Session, seats: &[Seat]) -> DbResult<bool> {
@@ -204,7 +228,7 @@ impl ConsumerTables {
 }
 
 /// The rows written of each batch.
-fn rows_of(transaction: &Transaction<'_>) -> Vec<i64> {
+pub(super) fn rows_of(transaction: &Transaction<'_>) -> Vec<i64> {
     let mut rows = vec![0; transaction.batches.len()];
     for place in transaction.writes.iter().flat_map(|write| &write.rows) {
         if let Some(count) = rows.get_mut(place.batch as usize) {
@@ -216,8 +240,8 @@ fn rows_of(transaction: &Transaction<'_>) -> Vec<i64> {
 
 /// The rows written of a partition, and the time of its last record before the new position.
 fn told(transaction: &Transaction<'_>, rows: &[i64], advance: &Advance) -> (i64, Option<i64>) {
-    let found = transaction.batches.iter().enumerate().find(|(_, b)| *b.tp() == advance.tp);
-    let Some((index, batch)) = found else { return (0, None) };
+    let index = advance.batch as usize;
+    let Some(batch) = transaction.batches.get(index) else { return (0, None) };
     let records = batch.raw.records();
     let end = records.partition_point(|record| record.offset < advance.to);
     let last = end.checked_sub(1).and_then(|at| records.get(at));
@@ -241,25 +265,12 @@ impl Ledger for ConsumerTables {
     fn push_advances(&self, building: &mut Building<'_>, transaction: &Transaction<'_>) {
         let rows = rows_of(transaction);
         for (n, advance) in transaction.advances.iter().enumerate() {
-            let (rows, last) = told(transaction, &rows, advance);
-            let last = last.map(i64::to_be_bytes);
-            let name = building.prepare(&self.sql.advance);
-            let params = [
-                Param::Binary(&self.id().to_be_bytes()),
-                Param::Binary(&advance.tp.partition.to_be_bytes()),
-                Param::Binary(&advance.from.to_be_bytes()),
-                Param::Binary(&advance.epoch.to_be_bytes()),
-                Param::Binary(&advance.to.to_be_bytes()),
-                Param::Binary(&rows.to_be_bytes()),
-                last.as_ref().map_or(Param::Null, |last| Param::Binary(last)),
-            ];
-            building.pipeline.bind(&name, &params, Format::Binary).execute(0);
-            building.steps.push(Step::Advance(n));
+            self.push_advance(building, transaction, &rows, (n, advance));
         }
     }
 
     fn push_letters(&self, building: &mut Building<'_>, transaction: &Transaction<'_>) {
-        letters::push(building, &self.sql.letters, self, transaction);
+        letters::push(building, self, transaction, &|_| true);
     }
 
     fn read(

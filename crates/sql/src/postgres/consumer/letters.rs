@@ -10,7 +10,6 @@ use crate::postgres::dead_letters::{Letter, clean, letters_of, records};
 use crate::postgres::wire::Format;
 use crate::write::{RefusedBy, RejectRow, Transaction};
 use data::Stage;
-use std::sync::Arc;
 
 /// The INSERT: constants first, then an array for each column.
 pub(super) fn insert_sql(schema: &str) -> String {
@@ -34,15 +33,19 @@ pub(super) fn insert_sql(schema: &str) -> String {
 
 const PARAMS: usize = 14;
 
-/// Adds the statement that stores all rejects of a transaction.
+/// Adds the statement that stores the rejects of a transaction that are of `own` batches.
 pub(super) fn push(
     building: &mut Building<'_>,
-    sql: &Arc<str>,
     tables: &ConsumerTables,
     transaction: &Transaction<'_>,
+    own: &dyn Fn(u32) -> bool,
 ) {
-    let letters = letters_of(transaction);
-    let name = building.prepare(sql);
+    let mut letters = letters_of(transaction);
+    letters.retain(|letter| own(letter.reject.batch));
+    if letters.is_empty() {
+        return;
+    }
+    let name = building.prepare(&tables.sql.letters);
     building
         .pipeline
         .bind_with(&name, &[Format::Binary; PARAMS], Format::Binary, |w| {

@@ -8,6 +8,7 @@ mod ask;
 mod ledger;
 mod letters;
 mod role;
+mod set;
 
 pub use ask::{Gap, GapReason};
 pub(super) use ledger::ensure;
@@ -15,12 +16,15 @@ pub(super) use role::Role;
 
 use super::database::PostgresDatabase;
 use super::pool::SessionPool;
+use super::settings::PgSettings;
 use super::wire::Format;
 use crate::settings::SinkSettings;
 use crate::sink::SqlSink;
 use crate::table::TableName;
+use crate::together::{MemberChain, Together};
 use api::SinkTask;
 use ledger::{ConsumerTables, Statements};
+use set::SetTables;
 use std::sync::Arc;
 
 /// Where the records of a consumer go, and by which definition.
@@ -66,22 +70,76 @@ pub fn consumer_sink(
     target: ConsumerTarget,
     mut settings: SinkSettings,
 ) -> Box<dyn SinkTask> {
-    let base = pool.settings();
-    let relation = target.relation.to_string();
-    let connector = match target.replay_id {
+    let ours = settings_of(pool, &target, &settings);
+    let tables = tables_of(pool, &target);
+    let tenant = pool.tenant(target.consumer_id, target.parallelism);
+    let role = target.role.as_deref().map(Role::new);
+    let database = PostgresDatabase::with(ours, Arc::new(tables), Some(tenant), role);
+    into_relation(&mut settings, target.relation);
+    Box::new(SqlSink::new(Box::new(database), settings))
+}
+
+/// One member of a task that writes for several consumers.
+pub struct SetMember {
+    pub target: ConsumerTarget,
+    pub settings: SinkSettings,
+    pub chain: Box<dyn MemberChain>,
+}
+
+/// A task that writes for several consumers of one topic, each record in one transaction for all of
+/// them; as [`consumer_sink`]. Records are to be given as they were fetched. The role, the limits of a
+/// transaction and the sessions are those of the first.
+///
+/// # Errors
+/// `Bug`: there is no member.
+pub fn together_sink(
+    pool: &Arc<SessionPool>,
+    members: Vec<SetMember>,
+) -> api::Result<Box<dyn SinkTask>> {
+    let Some(first) = members.first() else { return Err(api::Error::bug("a set of nobody")) };
+    let ours = settings_of(pool, &first.target, &first.settings);
+    let tenant = pool.tenant(first.target.consumer_id, first.target.parallelism);
+    let role = first.target.role.as_deref().map(Role::new);
+    let tables = members.iter().map(|member| tables_of(pool, &member.target)).collect();
+    let tables = Arc::new(SetTables { members: tables });
+    let database = PostgresDatabase::with(ours, tables, Some(tenant), role);
+    let (mut all, mut chains) = (Vec::new(), Vec::new());
+    for SetMember { target, mut settings, chain } in members {
+        into_relation(&mut settings, target.relation);
+        all.push(Arc::new(settings));
+        chains.push(chain);
+    }
+    let others = all.split_off(1);
+    let Some(first) = all.pop() else { return Err(api::Error::bug("a set of nobody")) };
+    let sink = SqlSink::of(Box::new(database), first, others);
+    Ok(Box::new(Together::new(sink, chains)))
+}
+
+fn into_relation(settings: &mut SinkSettings, relation: TableName) {
+    // A routed record names its relation itself.
+    let routed = settings.consumer.as_ref().is_some_and(|rules| rules.routes.is_some());
+    settings.relation = (!routed).then_some(relation);
+}
+
+fn settings_of(pool: &SessionPool, target: &ConsumerTarget, settings: &SinkSettings) -> PgSettings {
+    let relation = &target.relation;
+    let mut ours = pool.settings().clone();
+    ours.common.connector = match target.replay_id {
         Some(id) => format!("replay {id} of {} into {relation}", target.topic),
         None => format!("{} into {relation}", target.topic),
     };
-    let mut ours = base.clone();
-    ours.common.connector = connector;
     ours.common.nul_handling = settings.config.nul_handling;
     ours.common.bytes_encoding = settings.config.bytes_encoding;
-    let tables = ConsumerTables {
+    ours
+}
+
+fn tables_of(pool: &SessionPool, target: &ConsumerTarget) -> ConsumerTables {
+    ConsumerTables {
         consumer_id: target.consumer_id,
         replay_id: target.replay_id,
         config_version: target.config_version,
-        topic: target.topic,
-        relation,
+        topic: target.topic.clone(),
+        relation: target.relation.to_string(),
         framed: target.framed,
         worker: pool.worker().map(str::to_owned),
         ends_backends: pool.named(),
@@ -89,12 +147,5 @@ pub fn consumer_sink(
             Some(_) => pool.statements().replay.clone(),
             None => pool.statements().live.clone(),
         },
-    };
-    let tenant = pool.tenant(target.consumer_id, target.parallelism);
-    let role = target.role.map(|role| Role::new(&role));
-    let database = PostgresDatabase::with(ours, Arc::new(tables), Some(tenant), role);
-    // A routed record names its relation itself.
-    let routed = settings.consumer.as_ref().is_some_and(|rules| rules.routes.is_some());
-    settings.relation = (!routed).then_some(target.relation);
-    Box::new(SqlSink::new(Box::new(database), settings))
+    }
 }
