@@ -79,7 +79,7 @@ impl Chain {
     }
 
     /// Waits of the converters for what lies outside end soon after this turns true.
-    pub(crate) fn set_cancel(&mut self, cancelled: &Cancel) {
+    pub fn set_cancel(&mut self, cancelled: &Cancel) {
         for converter in [&mut self.key, &mut self.value, &mut self.header] {
             converter.set_cancel(cancelled.clone());
         }

@@ -4,6 +4,7 @@
 //! one transaction; a task of one member has one binder.
 
 use crate::bind::{Binder, Bound, Given, Part};
+use crate::config::ChangeEvents;
 use crate::database::DbResult;
 use crate::plan::Catalog;
 use crate::settings::SinkSettings;
@@ -22,6 +23,12 @@ impl Binders {
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Which change events a member opens.
+    pub(crate) fn change_events(&self, member: usize) -> ChangeEvents {
+        let binder = self.0.get(member);
+        binder.map_or(ChangeEvents::Off, |binder| binder.planner.settings.config.change_events)
     }
 
     /// Binds the parts of a transaction, each by the rules of its member.

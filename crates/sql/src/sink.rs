@@ -289,7 +289,7 @@ impl SqlSink {
         }
         accepted.sort_by(|(m, a, _), (n, b, _)| a.tp().cmp(b.tp()).then(m.cmp(n)));
         if !accepted.is_empty() {
-            let which = self.settings.config.change_events;
+            let which = |member| self.binders.change_events(member);
             self.queue.push_back(Accepted::new(accepted).open_events(which));
         }
         match foreign {

@@ -63,8 +63,9 @@ impl Accepted {
     }
 
     /// Puts the rows of change events in the place of the events.
-    pub(crate) fn open_events(mut self, which: ChangeEvents) -> Accepted {
-        self.events = self.batches.iter_mut().map(|batch| open(batch, which)).collect();
+    pub(crate) fn open_events(mut self, which: impl Fn(usize) -> ChangeEvents) -> Accepted {
+        let batches = self.batches.iter_mut().zip(&self.lines);
+        self.events = batches.map(|(batch, line)| open(batch, which(line.member))).collect();
         self
     }
 

@@ -259,8 +259,8 @@ BEGIN
   IF c.conflict_columns IS NOT NULL AND c.mode = 'append' THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'conflict_columns does not go with mode => ''append''', HINT = 'Take mode => ''upsert'' or ''ignore''.';
   END IF;
-  IF c.together IS NOT NULL THEN
-    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'together is not supported by this version';
+  IF c.together = '' THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'together is empty', HINT = 'Give the consumers that are committed together one name.';
   END IF;
   SELECT o INTO unknown FROM jsonb_object_keys(CASE WHEN jsonb_typeof(c.options) = 'object' THEN c.options ELSE '{"": 1}' END) AS o
     WHERE o <> ALL (pipeline_kafka._options()) LIMIT 1;

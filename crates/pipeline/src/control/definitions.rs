@@ -103,6 +103,8 @@ pub struct Settings {
     pub gap_earliest: bool,
     /// `unknown_fields = 'error'` instead of ignoring them.
     pub unknown_fields_error: bool,
+    /// Name of the set that the consumer is committed with.
+    pub together: Option<String>,
     pub options: BTreeMap<String, serde_json::Value>,
     pub enabled: bool,
     pub config_version: i64,

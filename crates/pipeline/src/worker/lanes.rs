@@ -1,4 +1,4 @@
-//! Makes the destinations of a consumer: one for each of its lanes.
+//! Makes the destinations of a consumer, or of several that are committed together: one for each lane.
 //!
 //! Place in the data path: at the start of a consumer. A lane is a chain, a sink over the worker's
 //! sessions and a thread; the partitions of the topic are dealt out to the lanes by number.
@@ -7,13 +7,14 @@ use super::decoded::Decoded;
 use super::format;
 use super::router::{Destination, Goals, Router};
 use super::starts::{Beginning, ConsumerStarts};
+use super::together::{Reads, SetStarts, as_fetched, with_common_limits};
 use super::writes::sink_settings;
 use crate::control::Questions;
 use crate::control::{Consumer, Target};
-use api::Error;
+use api::{Error, SinkTask};
 use kafka::Admin;
-use runtime::{Budget, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
-use sql::postgres::{ConsumerTarget, SessionPool, consumer_sink};
+use runtime::{Budget, Chain, ErrorLog, Lane, LaneSettings, Limits, StatusCell};
+use sql::postgres::{ConsumerTarget, SessionPool, SetMember, consumer_sink, together_sink};
 use sql::table::TableName;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -52,34 +53,74 @@ impl Workshop {
         Workshop { pool, questions, budget, decoded, numbers }
     }
 
-    /// The destinations of a consumer of a topic with so many partitions.
+    /// The destinations of a set of consumers of a topic with so many partitions.
     pub(super) fn destinations(
         &self,
-        consumer: &Consumer,
+        set: &[&Consumer],
         partitions: usize,
         admin: &Arc<Admin>,
         router: &Arc<Router>,
     ) -> Result<Vec<Destination>, Refusal> {
-        let lanes = lanes_of(consumer.settings.parallelism, partitions);
-        let relation = relation_of(consumer)?;
-        let beginning = Arc::new(beginning(consumer, &relation));
-        let lane = |number| {
-            let place = (number, lanes);
-            self.destination(consumer, &relation, place, &beginning, admin, router)
+        let member = |consumer: Consumer| {
+            let relation = relation_of(&consumer)?;
+            let beginning = Arc::new(beginning(&consumer, &relation));
+            Ok(Member { consumer, relation, beginning })
         };
+        let members = with_common_limits(set).into_iter().map(member);
+        let members: Vec<Member> = members.collect::<Result<_, Refusal>>()?;
+        let Some(first) = members.first() else { return Ok(Vec::new()) };
+        let lanes = lanes_of(first.consumer.settings.parallelism, partitions);
+        let lane = |number| self.destination(&members, (number, lanes), admin, router);
         (0..lanes).map(lane).collect()
     }
 
     fn destination(
         &self,
-        consumer: &Consumer,
-        relation: &TableName,
+        members: &[Member],
         place: (u32, u32),
-        beginning: &Arc<Beginning>,
         admin: &Arc<Admin>,
         router: &Arc<Router>,
     ) -> Result<Destination, Refusal> {
+        let Some(first) = members.first() else { return Err("a set of nobody".to_owned()) };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let report = |error: Error| error.report();
+        let goals = Goals::default();
+        let starts = members.iter().map(|member| ConsumerStarts {
+            beginning: member.beginning.clone(),
+            questions: self.questions.clone(),
+            pool: self.pool.clone(),
+            target: member.target(place),
+            admin: admin.clone(),
+            goals: goals.clone(),
+        });
+        let starts: Vec<ConsumerStarts> = starts.collect();
+        let (sink, chain) = match members {
+            [only] => {
+                let writes = sink_settings(&only.consumer).map_err(report)?;
+                let sink = consumer_sink(&self.pool, only.target(place), writes);
+                (sink, self.chain(&only.consumer, place)?)
+            }
+            _ => (self.set_sink(members, place)?, as_fetched()?),
+        };
+        let status = StatusCell::default();
+        let Consumer { id, topic, .. } = &first.consumer;
+        let span = tracing::info_span!("consumer", id, topic = %topic,
+            relation = %first.relation.name, lane = place.0);
+        let lane_settings = self.lane_settings(members, first, place, Arc::downgrade(router));
+        let starts = Box::new(SetStarts(starts));
+        let lane = span
+            .in_scope(|| Lane::start(lane_settings, sink, chain, starts, status.clone()))
+            .map_err(report)?;
+        let mirrors = |member: &Member| {
+            member.consumer.settings.options.get("mirror") != Some(&serde_json::Value::Bool(false))
+        };
+        let mirrors = members.iter().all(mirrors);
+        let whose = (number, members.iter().map(|member| member.consumer.id).collect());
+        let topic = first.beginning.topic.clone();
+        Ok(Destination::new(whose, topic, place, mirrors, (lane, status, goals)))
+    }
+
+    fn chain(&self, consumer: &Consumer, place: (u32, u32)) -> Result<Chain, Refusal> {
         let settings = &consumer.settings;
         let mut chain = format::chain_to(settings, &consumer.target)?;
         // What values become depends on nothing else of the consumer; lanes of the same place have the
@@ -90,48 +131,32 @@ impl Workshop {
             let like = (consumer.cluster.clone(), group, consumer.topic.clone(), place);
             chain.value = self.decoded.share(like, chain.value);
         }
-        let report = |error: Error| error.report();
-        let target = ConsumerTarget {
-            consumer_id: consumer.id,
-            replay_id: None,
-            config_version: settings.config_version,
-            topic: beginning.topic.clone(),
-            role: Some(settings.owner.clone()),
-            relation: relation.clone(),
-            parallelism: place.1 as usize,
-            framed: format::is_framed(settings),
+        Ok(chain)
+    }
+
+    fn set_sink(
+        &self,
+        members: &[Member],
+        place: (u32, u32),
+    ) -> Result<Box<dyn SinkTask>, Refusal> {
+        let member = |member: &Member| {
+            let settings = sink_settings(&member.consumer).map_err(|error| error.report())?;
+            let chain = Box::new(Reads(self.chain(&member.consumer, place)?));
+            Ok(SetMember { target: member.target(place), settings, chain })
         };
-        let writes = sink_settings(consumer).map_err(report)?;
-        let sink = consumer_sink(&self.pool, target.clone(), writes);
-        let goals = Goals::default();
-        let starts = ConsumerStarts {
-            beginning: beginning.clone(),
-            questions: self.questions.clone(),
-            pool: self.pool.clone(),
-            target,
-            admin: admin.clone(),
-            goals: goals.clone(),
-        };
-        let status = StatusCell::default();
-        let span = tracing::info_span!("consumer", id = consumer.id, topic = %consumer.topic,
-            relation = %relation.name, lane = place.0);
-        let lane_settings = self.lane_settings(consumer, relation, place, Arc::downgrade(router));
-        let lane = span
-            .in_scope(|| Lane::start(lane_settings, sink, chain, Box::new(starts), status.clone()))
-            .map_err(report)?;
-        let mirrors = settings.options.get("mirror") != Some(&serde_json::Value::Bool(false));
-        let (topic, whose) = (beginning.topic.clone(), (number, consumer.id));
-        Ok(Destination::new(whose, topic, place, mirrors, (lane, status, goals)))
+        let set: Vec<SetMember> = members.iter().map(member).collect::<Result<_, Refusal>>()?;
+        together_sink(&self.pool, set).map_err(|error| error.report())
     }
 
     fn lane_settings(
         &self,
-        consumer: &Consumer,
-        relation: &TableName,
+        members: &[Member],
+        Member { consumer, .. }: &Member,
         place: (u32, u32),
         router: Weak<Router>,
     ) -> LaneSettings {
         let settings = &consumer.settings;
+        let relations: Vec<String> = members.iter().map(|m| m.relation.to_string()).collect();
         let bytes_max = (settings.maxbytes as usize).min(LANE_BYTES_MAX);
         let told = move || {
             if let Some(router) = router.upgrade() {
@@ -149,13 +174,36 @@ impl Workshop {
             tolerance_ratio_max: settings.error_limit,
             advice: BREAKER_ADVICE,
             error_log: ErrorLog {
-                connector: format!("{} into {relation}", consumer.topic),
+                connector: format!("{} into {}", consumer.topic, relations.join(", ")),
                 task: place.0,
                 each_record: false,
                 coordinates: false,
             },
             retry_backoff_max: RETRY_BACKOFF_MAX,
             told: Arc::new(told),
+        }
+    }
+}
+
+/// A consumer whose lanes are made.
+struct Member {
+    consumer: Consumer,
+    relation: TableName,
+    beginning: Arc<Beginning>,
+}
+
+impl Member {
+    fn target(&self, place: (u32, u32)) -> ConsumerTarget {
+        let settings = &self.consumer.settings;
+        ConsumerTarget {
+            consumer_id: self.consumer.id,
+            replay_id: None,
+            config_version: settings.config_version,
+            topic: self.beginning.topic.clone(),
+            role: Some(settings.owner.clone()),
+            relation: self.relation.clone(),
+            parallelism: place.1 as usize,
+            framed: format::is_framed(settings),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::group::Group;
 use super::lanes::Workshop;
 use super::observer::Observer;
 use super::properties::{Clients, outbox_clients};
+use super::reconcile::as_defined;
 use super::replays::Replays;
 use super::standing::{Standing, called, standing};
 use super::{Farewell, Options, Stop};
@@ -31,9 +32,9 @@ pub(super) struct Cluster {
     pub(super) usable: Result<(Clients, Arc<Observer>), String>,
 }
 
-/// A consumer whose lanes run.
+/// A consumer whose lanes run, or several that are committed together.
 pub(super) struct Running {
-    pub(super) consumer: Consumer,
+    pub(super) consumers: Vec<Consumer>,
     pub(super) group: GroupKey,
     pub(super) numbers: Vec<u64>,
 }
@@ -50,6 +51,7 @@ pub(super) struct Manager<'a> {
     pub(super) clusters: BTreeMap<String, Cluster>,
     pub(super) groups: BTreeMap<GroupKey, Group>,
     pub(super) leaving: Vec<Group>,
+    /// By the least id.
     pub(super) running: BTreeMap<i32, Running>,
     /// Consumers that do not run, and why.
     pub(super) refused: BTreeMap<i32, Standing>,
@@ -233,11 +235,12 @@ impl<'a> Manager<'a> {
             let observer = cluster.and_then(|cluster| cluster.usable.as_ref().ok());
             let silence = observer.and_then(|(_, observer)| observer.view().silence.clone());
             for (id, report) in reports {
-                let Some(running) = self.running.get(&id) else { continue };
-                let relation = running.relation();
-                let names = (running.consumer.topic.as_str(), relation.as_deref());
+                let mut running = self.running.values().flat_map(|running| &running.consumers);
+                let Some(consumer) = running.find(|consumer| consumer.id == id) else { continue };
+                let relation = relation(consumer);
+                let names = (consumer.topic.as_str(), relation.as_deref());
                 let standing = standing(&report, trouble.as_ref(), silence.as_ref(), names);
-                standings.entry(id).or_insert((running.consumer.settings.config_version, standing));
+                standings.entry(id).or_insert((consumer.settings.config_version, standing));
             }
         }
         standings
@@ -304,11 +307,16 @@ impl<'a> Manager<'a> {
 }
 
 impl Running {
-    /// The relation as it is written in a call.
-    pub(super) fn relation(&self) -> Option<String> {
-        match &self.consumer.target {
-            crate::control::Target::Relation(relation) => Some(called(&relation.table)),
-            _ => None,
-        }
+    /// Whether a consumer is among them, by this very definition.
+    pub(super) fn has(&self, consumer: &Consumer) -> bool {
+        self.consumers.iter().any(|own| own.id == consumer.id && *own == as_defined(consumer))
+    }
+}
+
+/// The relation as it is written in a call.
+fn relation(consumer: &Consumer) -> Option<String> {
+    match &consumer.target {
+        crate::control::Target::Relation(relation) => Some(called(&relation.table)),
+        _ => None,
     }
 }

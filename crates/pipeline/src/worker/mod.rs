@@ -23,6 +23,7 @@ mod router;
 mod schemas;
 mod standing;
 pub(crate) mod starts;
+mod together;
 pub(crate) mod writes;
 
 use crate::control::{Control, ControlOptions, Error, ErrorKind};

@@ -3,19 +3,21 @@
 //! Called often and does nothing where nothing has changed. A consumer with a new definition gets new
 //! lanes; its old ones settle and end, and could do no harm if they did not: their epochs are over.
 
+use super::format;
 use super::group::{Group, Member};
 use super::lanes::dropped;
 use super::manager::{Cluster, GroupKey, Manager, Running};
 use super::observer::{Observer, Topic, View};
 use super::properties;
 use super::standing::Standing;
+use super::together::sets;
 use crate::control::{Consumer, State, Target, way_to_act};
 use kafka::Admin;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A definition without what changes by itself.
-fn as_defined(consumer: &Consumer) -> Consumer {
+pub(super) fn as_defined(consumer: &Consumer) -> Consumer {
     let mut consumer = consumer.clone();
     consumer.settings.started = false;
     consumer.settings.topic_id = None;
@@ -34,23 +36,23 @@ impl Manager<'_> {
         let wanted: Vec<Consumer> =
             self.definitions.consumers.iter().filter(|c| c.settings.enabled).cloned().collect();
         self.follow_clusters(&wanted);
-        self.end_unwanted(&wanted);
         self.refused.clear();
         for row in &self.definitions.unreadable {
             if row.table == "consumers" {
                 tracing::debug!("consumer {} cannot be read: {}", row.key, row.reason);
             }
         }
-        for consumer in &wanted {
-            match self.start_consumer(consumer) {
-                Ok(()) => {}
-                Err(Not::Yet) => {
-                    self.refused.insert(consumer.id, Standing::new(State::Starting));
-                }
-                Err(Not::Blocked(detail)) => {
-                    self.refused.insert(consumer.id, Standing::blocked(detail));
-                }
-            }
+        // Who cannot be started holds up nobody that it would be committed with.
+        let able: Vec<&Consumer> = wanted.iter().filter(|c| self.is_able(c)).collect();
+        let sets: Vec<Vec<&Consumer>> = sets(able.into_iter()).collect();
+        self.end_changed(&sets);
+        for set in &sets {
+            let refusal = match self.start_set(set) {
+                Ok(()) => continue,
+                Err(Not::Yet) => Standing::new(State::Starting),
+                Err(Not::Blocked(detail)) => Standing::blocked(detail),
+            };
+            self.refused.extend(set.iter().map(|consumer| (consumer.id, refusal.clone())));
         }
         self.follow_groups();
     }
@@ -108,30 +110,46 @@ impl Manager<'_> {
         }
     }
 
-    fn end_unwanted(&mut self, wanted: &[Consumer]) {
-        let wanted: BTreeMap<i32, &Consumer> = wanted.iter().map(|c| (c.id, c)).collect();
-        let default_group = &self.options.group;
-        let mut ended = Vec::new();
-        for (id, running) in &self.running {
-            let same = wanted.get(id).is_some_and(|c| {
-                as_defined(c) == running.consumer && key_of(c, default_group) == running.group
-            });
-            if !same {
-                ended.push(*id);
-            }
+    /// Whether lanes could be made of a consumer; who cannot be is refused.
+    fn is_able(&mut self, consumer: &Consumer) -> bool {
+        let chain = || format::chain_to(&consumer.settings, &consumer.target).map(drop);
+        let known = self.running.values().any(|running| running.has(consumer));
+        let able = may_write(consumer);
+        let able = if known { able } else { able.and_then(|()| chain().map_err(Not::Blocked)) };
+        if let Err(Not::Blocked(detail)) = able {
+            self.refused.insert(consumer.id, Standing::blocked(detail));
+            return false;
         }
+        true
+    }
+
+    /// Ends what is not wanted any more as it runs.
+    fn end_changed(&mut self, sets: &[Vec<&Consumer>]) {
+        let default_group = &self.options.group;
+        let same = |running: &Running| {
+            sets.iter().any(|set| {
+                set.len() == running.consumers.len()
+                    && set.iter().all(|consumer| running.has(consumer))
+                    && set.iter().all(|c| key_of(c, default_group) == running.group)
+            })
+        };
+        let ended: Vec<i32> =
+            self.running.iter().filter(|(_, running)| !same(running)).map(|(id, _)| *id).collect();
         for id in ended {
             let Some(running) = self.running.remove(&id) else { continue };
             let Some(group) = self.groups.get(&running.group) else { continue };
-            for number in running.numbers {
-                group.router.remove(number);
+            for number in &running.numbers {
+                group.router.remove(*number);
             }
             group.router.wake();
-            tracing::info!(consumer = id, topic = %running.consumer.topic, "ended");
+            for consumer in &running.consumers {
+                tracing::info!(consumer = consumer.id, topic = %consumer.topic, "ended");
+            }
         }
     }
 
-    fn start_consumer(&mut self, consumer: &Consumer) -> Result<(), Not> {
+    fn start_set(&mut self, set: &[&Consumer]) -> Result<(), Not> {
+        let Some(consumer) = set.first() else { return Ok(()) };
         let cluster = self.clusters.get(&consumer.cluster).ok_or_else(|| {
             Not::Blocked(format!("the cluster {} is not defined", consumer.cluster))
         })?;
@@ -140,7 +158,6 @@ impl Manager<'_> {
         if self.running.contains_key(&consumer.id) {
             return Ok(());
         }
-        may_write(consumer)?;
         let key = key_of(consumer, &self.options.group);
         let group = match self.groups.entry(key.clone()) {
             std::collections::btree_map::Entry::Occupied(group) => group.into_mut(),
@@ -154,15 +171,17 @@ impl Manager<'_> {
         };
         let destinations = self
             .workshop
-            .destinations(consumer, partitions, &observer.admin, &group.router)
+            .destinations(set, partitions, &observer.admin, &group.router)
             .map_err(Not::Blocked)?;
         let numbers = destinations.iter().map(|destination| destination.number).collect();
         for destination in destinations {
             group.router.add(destination);
         }
-        tracing::info!(consumer = consumer.id, topic = %consumer.topic, "started");
-        let running = Running { consumer: as_defined(consumer), group: key, numbers };
-        self.running.insert(consumer.id, running);
+        for consumer in set {
+            tracing::info!(consumer = consumer.id, topic = %consumer.topic, "started");
+        }
+        let consumers = set.iter().map(|consumer| as_defined(consumer)).collect();
+        self.running.insert(consumer.id, Running { consumers, group: key, numbers });
         Ok(())
     }
 
@@ -179,7 +198,8 @@ impl Manager<'_> {
         }
         for (key, group) in &self.groups {
             let of_group = self.running.values().filter(|running| running.group == *key);
-            let topics: BTreeSet<String> = of_group.map(|r| r.consumer.topic.clone()).collect();
+            let topics = of_group.flat_map(|r| &r.consumers).map(|consumer| consumer.topic.clone());
+            let topics: BTreeSet<String> = topics.collect();
             if group.shared.set_topics(topics.into_iter().collect()) {
                 group.router.wake();
             }

@@ -22,6 +22,7 @@ mod retrying;
 mod rights;
 mod schemas;
 mod sending;
+mod together;
 mod views;
 mod worker;
 mod worker_changes;

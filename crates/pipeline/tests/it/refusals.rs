@@ -102,7 +102,7 @@ fn settings() {
         ("tombstones => 'delete'", "22023", "mode => 'upsert'"),
         ("version_column => 'total'", "22023", "mode => 'upsert'"),
         ("conflict_columns => '{id}'", "22023", "mode => 'upsert'"),
-        ("together => 'a'", "0A000", "together"),
+        ("together => ''", "22023", "together is empty"),
         ("options => '{\"nonsense\": 1}'", "22023", "unknown option 'nonsense'"),
         ("options => '[]'", "22023", "an object"),
         ("options => '{\"mirror\": 1}'", "22023", "neither true nor false"),

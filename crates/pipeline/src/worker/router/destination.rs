@@ -45,11 +45,12 @@ pub(in crate::worker) struct Failure {
 /// Ends of partitions as they were when they were opened: until then a consumer is catching up.
 pub(in crate::worker) type Goals = Arc<Mutex<BTreeMap<i32, i64>>>;
 
-/// One lane of one consumer.
+/// One lane of one consumer, or of several.
 pub(in crate::worker) struct Destination {
     /// Never used twice in a process.
     pub(in crate::worker) number: u64,
-    pub(in crate::worker) consumer: i32,
+    /// More than one where they are committed together.
+    pub(in crate::worker) consumers: Vec<i32>,
     pub(in crate::worker) topic: Arc<str>,
     /// Which of the consumer's lanes it is, and how many there are.
     pub(in crate::worker) place: (u32, u32),
@@ -67,7 +68,7 @@ pub(in crate::worker) struct Destination {
 
 impl Destination {
     pub(in crate::worker) fn new(
-        (number, consumer): (u64, i32),
+        (number, consumers): (u64, Vec<i32>),
         topic: Arc<str>,
         place: (u32, u32),
         mirrors: bool,
@@ -75,7 +76,7 @@ impl Destination {
     ) -> Destination {
         Destination {
             number,
-            consumer,
+            consumers,
             topic,
             place,
             mirrors,
@@ -87,6 +88,11 @@ impl Destination {
             failure: None,
             full_since: None,
         }
+    }
+
+    /// What it is called by in messages.
+    pub(super) fn first(&self) -> i32 {
+        self.consumers.first().copied().unwrap_or_default()
     }
 
     /// Whether a partition is one of its own.

@@ -45,7 +45,7 @@ impl Router {
             if partitions.is_empty() || !destination.is_well() {
                 continue;
             }
-            let (lane, consumer) = (destination.lane.clone(), destination.consumer);
+            let (lane, consumer) = (destination.lane.clone(), destination.first());
             partitions.retain(|(tp, at)| {
                 let alone = state.live_feeds(tp).is_empty();
                 if alone {

@@ -1,7 +1,7 @@
 //! How consumers fare, put together from their lanes.
 
 use super::Router;
-use super::destination::{Failure, Feed};
+use super::destination::{Destination, Failure, Feed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -29,28 +29,47 @@ impl Router {
         let mut reports: BTreeMap<i32, Report> = BTreeMap::new();
         for destination in self.lock().destinations.values_mut() {
             destination.listen();
-            let report = reports.entry(destination.consumer).or_default();
-            for (partition, feed) in &destination.feeds {
-                report.partitions += 1;
-                match feed {
-                    Feed::Opening => report.opening += 1,
-                    Feed::Live(_) | Feed::Joining(_) => {
-                        report.behind += usize::from(destination.is_catching_up(*partition));
-                    }
-                    Feed::Behind(_) | Feed::Reading { .. } => report.behind += 1,
-                }
-            }
-            if report.failure.is_none() {
-                report.failure.clone_from(&destination.failure);
-            }
-            if report.retrying.is_none() {
-                let retrying = destination.status.get().retrying;
-                let retrying = retrying.filter(|retrying| {
-                    retrying.since.elapsed().is_ok_and(|since| since >= RETRY_WORTH_TELLING)
-                });
-                report.retrying = retrying.map(|retrying| retrying.reason);
+            let told = destination.report();
+            for consumer in &destination.consumers {
+                reports.entry(*consumer).or_default().add(&told);
             }
         }
         reports
+    }
+}
+
+impl Report {
+    fn add(&mut self, lane: &Report) {
+        self.partitions += lane.partitions;
+        self.opening += lane.opening;
+        self.behind += lane.behind;
+        if self.failure.is_none() {
+            self.failure.clone_from(&lane.failure);
+        }
+        if self.retrying.is_none() {
+            self.retrying.clone_from(&lane.retrying);
+        }
+    }
+}
+
+impl Destination {
+    /// How this lane fares.
+    fn report(&self) -> Report {
+        let mut report = Report { failure: self.failure.clone(), ..Report::default() };
+        for (partition, feed) in &self.feeds {
+            report.partitions += 1;
+            match feed {
+                Feed::Opening => report.opening += 1,
+                Feed::Live(_) | Feed::Joining(_) => {
+                    report.behind += usize::from(self.is_catching_up(*partition));
+                }
+                Feed::Behind(_) | Feed::Reading { .. } => report.behind += 1,
+            }
+        }
+        let retrying = self.status.get().retrying.filter(|retrying| {
+            retrying.since.elapsed().is_ok_and(|since| since >= RETRY_WORTH_TELLING)
+        });
+        report.retrying = retrying.map(|retrying| retrying.reason);
+        report
     }
 }
