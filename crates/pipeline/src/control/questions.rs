@@ -38,7 +38,15 @@ pub struct Questions {
     config: ConnectConfig,
     /// True: no connection is waited for any more.
     stop: Arc<dyn Fn() -> bool + Send + Sync>,
-    open: Mutex<Option<(Connection, Instant)>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    /// And when it was used last.
+    connection: Option<(Connection, Instant)>,
+    /// How many were opened so far.
+    number: u64,
 }
 
 pub(crate) type Params<'a> = [Option<&'a str>];
@@ -52,7 +60,7 @@ impl Questions {
         if config.application_name.is_none() {
             config.application_name = Some("copycat pg".to_owned());
         }
-        Ok(Questions { config, stop: Arc::new(|| false), open: Mutex::new(None) })
+        Ok(Questions { config, stop: Arc::new(|| false), open: Mutex::default() })
     }
 
     /// Waits for a connection end when `stop` says so. What was asked is answered nevertheless: it is
@@ -64,15 +72,15 @@ impl Questions {
     }
 
     /// A connection that a panic left in the middle of something is broken and not used again.
-    fn lock(&self) -> MutexGuard<'_, Option<(Connection, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes the connection if nobody needs it; to be called now and then.
     pub(crate) fn close_idle(&self) {
         let Ok(mut open) = self.open.try_lock() else { return };
-        if open.as_ref().is_some_and(|(_, used)| used.elapsed() > IDLE) {
-            *open = None;
+        if open.connection.as_ref().is_some_and(|(_, used)| used.elapsed() > IDLE) {
+            open.connection = None;
         }
     }
 
@@ -82,23 +90,37 @@ impl Questions {
         params: &Params<'_>,
         read: impl FnOnce(&sql::postgres::wire::Rows) -> T,
     ) -> Result<T, Error> {
+        self.ask_by(sql, params, read).map(|(_, answer)| answer)
+    }
+
+    /// As [`Questions::ask`], with the number of the connection: behind another one there may be
+    /// another database, a replica that has taken over.
+    pub(crate) fn ask_by<T>(
+        &self,
+        sql: &str,
+        params: &Params<'_>,
+        read: impl FnOnce(&sql::postgres::wire::Rows) -> T,
+    ) -> Result<(u64, T), Error> {
         let mut open = self.lock();
-        if !open.as_mut().is_some_and(|(connection, _)| connection.is_alive()) {
-            *open = None;
+        let alive = |(connection, _): &mut (Connection, Instant)| connection.is_alive();
+        if !open.connection.as_mut().is_some_and(alive) {
+            open.connection = None;
             let stop = || (self.stop)();
             let wait = Wait::at_most(CONNECT_MAX).or_cancelled(&stop);
             let connection = Connection::connect(&self.config, wait)?;
-            *open = Some((connection, Instant::now()));
+            open.connection = Some((connection, Instant::now()));
+            open.number += 1;
         }
-        let Some((connection, used)) = open.as_mut() else {
+        let number = open.number;
+        let Some((connection, used)) = open.connection.as_mut() else {
             return Err(Error::new(ErrorKind::Bug, "the connection that was opened is gone"));
         };
         *used = Instant::now();
         let result = connection.query_params(sql, params, Wait::at_most(ASK_MAX));
         if connection.is_broken() || connection.in_flight() > 0 {
-            *open = None;
+            open.connection = None;
         }
-        Ok(read(&result?))
+        Ok((number, read(&result?)))
     }
 
     /// Where a consumer stands, by partition.

@@ -94,11 +94,20 @@ impl Drop for Outbox {
     }
 }
 
+/// A sender under our lease.
+struct Held {
+    /// Of the cluster's definition.
+    version: i64,
+    /// The connection behind which no row is left that was sent.
+    connection: u64,
+    sender: Sender,
+}
+
 struct Drain {
     options: Options,
     rows: Rows,
-    /// Senders under our lease, by cluster, with the version of the definition.
-    senders: HashMap<String, (i64, Sender)>,
+    /// Senders under our lease, by cluster.
+    senders: HashMap<String, Held>,
     backoff: Duration,
 }
 
@@ -150,17 +159,28 @@ impl Drain {
                 self.senders.remove(name);
                 return Ok(());
             }
-            let due = self.rows.due(name).map_err(|error| error.to_string())?;
+            let (connection, due) = self.rows.due(name).map_err(|error| error.to_string())?;
             if due.is_empty() {
                 return Ok(());
             }
-            if self.senders.get(name).is_none_or(|(version, _)| *version != cluster.config_version)
-            {
-                self.senders.remove(name);
-                let sender = self.take_over(cluster)?;
-                self.senders.insert(name.to_owned(), (cluster.config_version, sender));
-                // What the predecessor has sent is gone from the rows now.
-                continue;
+            let version = cluster.config_version;
+            match self.senders.get_mut(name).filter(|held| held.version == version) {
+                Some(held) if held.connection == connection => {}
+                Some(held) => {
+                    // A replica that took over may have rows again that were sent.
+                    let sent = held.sender.sent();
+                    self.rows.delete(&sent).map_err(|error| error.to_string())?;
+                    held.connection = connection;
+                    continue;
+                }
+                None => {
+                    self.senders.remove(name);
+                    let sender = self.take_over(cluster)?;
+                    let held = Held { version, connection, sender };
+                    self.senders.insert(name.to_owned(), held);
+                    // What the predecessor has sent is gone from the rows now.
+                    continue;
+                }
             }
             if !self.send(name, &due)? && due.len() > 1 {
                 // A broker refuses a batch as a whole: who is to blame is found one by one.
@@ -179,7 +199,7 @@ impl Drain {
     /// Sends messages in one transaction; false: it was refused. A message that is refused alone is
     /// put off.
     fn send(&mut self, cluster: &str, messages: &[Message]) -> Result<bool, String> {
-        let Some((_, sender)) = self.senders.get_mut(cluster) else { return Ok(false) };
+        let Some(Held { sender, .. }) = self.senders.get_mut(cluster) else { return Ok(false) };
         match sender.send(messages, &*self.options.stop).map_err(|error| error.to_string())? {
             Sent::All(record) => {
                 self.rows.delete(&record).map_err(|error| error.to_string())?;

@@ -99,8 +99,18 @@ impl Progress {
         (key, value.to_string(), list.to_string())
     }
 
-    /// The transaction is committed.
-    pub(super) fn committed(&mut self) {
+    /// Everything that was sent, as one list.
+    pub(super) fn all(&self) -> String {
+        let inner = |list: &str| list.trim_matches(['[', ']']).to_owned();
+        let lists: Vec<String> = self.sent().map(inner).filter(|list| !list.is_empty()).collect();
+        if lists.is_empty() { "[]".to_owned() } else { format!("[[{}]]", lists.join("],[")) }
+    }
+
+    /// The transaction with this list is committed.
+    pub(super) fn committed(&mut self, list: &str) {
+        let place = self.next % RECORDS;
+        self.sent.retain(|(known, _)| *known != place);
+        self.sent.push((place, list.to_owned()));
         self.next += 1;
     }
 }
@@ -154,5 +164,8 @@ mod tests {
             (key.as_str(), value.as_str(), list.as_str()),
             ("mine/5", "{\"number\":517,\"sent\":[[10,100]]}", "[[10,100]]")
         );
+        progress.committed(&list);
+        assert_eq!(progress.all(), "[[8,80],[9,90],[10,100]]");
+        assert_eq!(Progress::default().all(), "[]");
     }
 }

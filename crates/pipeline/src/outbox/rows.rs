@@ -109,10 +109,12 @@ impl Rows {
         id.ok_or_else(|| Error::new(ErrorKind::Schema, "pipeline_kafka.installation is empty"))
     }
 
-    /// What may be sent now, in order, up to the limits of a transaction.
-    pub(super) fn due(&self, cluster: &str) -> Result<Vec<Message>, Error> {
+    /// What may be sent now, in order, up to the limits of a transaction; with the number of the
+    /// connection that said so.
+    pub(super) fn due(&self, cluster: &str) -> Result<(u64, Vec<Message>), Error> {
         let params = [Some(cluster), Some(MESSAGES_MAX), Some(BYTES_MAX)];
-        self.questions.ask(DUE, &params, messages)?
+        let (connection, due) = self.questions.ask_by(DUE, &params, messages)?;
+        Ok((connection, due?))
     }
 
     /// Deletes the rows of a record of progress that are still there.

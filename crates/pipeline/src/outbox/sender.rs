@@ -66,6 +66,11 @@ impl Sender {
         Ok((Sender { producer, progress }, sent))
     }
 
+    /// The rows that are known to be sent, as one list.
+    pub(super) fn sent(&self) -> String {
+        self.progress.all()
+    }
+
     /// Sends messages in one transaction. After an error the sender must not be used again.
     ///
     /// # Errors
@@ -118,7 +123,7 @@ impl Sender {
             return Ok(Sent::Refused(outcomes.verdicts));
         }
         self.commit()?;
-        self.progress.committed();
+        self.progress.committed(&list);
         Ok(Sent::All(list))
     }
 

@@ -50,7 +50,9 @@ fn a_replica_that_lags_takes_over_and_every_row_is_there_once() {
         wait_for(&here, table, 200);
         wait_for(&there, table, 200);
     }
+    let said = Said::before(&here, &there);
     replica.cut_off();
+    said.meanwhile(&here, &there);
     bench.produce(&topic, PARTITIONS, 100, 200);
     for table in ["orders", "copies"] {
         wait_for(&here, table, 400);
@@ -68,5 +70,63 @@ fn a_replica_that_lags_takes_over_and_every_row_is_there_once() {
     eventually(PATIENCE, "both run", || {
         (Client::connect(&there).value(states)? == "running running").then_some(())
     });
+    said.after(&there);
     worker.stop();
+}
+
+/// Messages that are sent before, while and after the replica lags; one of them from a row that the
+/// replica still has when it takes over.
+struct Said {
+    topic: String,
+    /// Of the message whose row comes back.
+    back: String,
+}
+
+const OUTBOX: &str = "SELECT count(*) FROM pipeline_kafka.outbox";
+
+impl Said {
+    fn left(url: &str, rows: &str) {
+        eventually(PATIENCE, &format!("{rows} rows in the outbox at {url}"), || {
+            (Client::try_connect(url).ok()?.value(OUTBOX)? == rows).then_some(())
+        });
+    }
+
+    fn before(here: &str, there: &str) -> Said {
+        let said = Said { topic: kafka::topic("out", 1), back: kafka::topic("back", 1) };
+        let (topic, back) = (&said.topic, &said.back);
+        Client::connect(here).execute(&format!(
+            "SELECT pipeline_kafka.produce_message('{topic}', 'before'); \
+             BEGIN; SELECT pipeline_kafka.produce_message('{back}', 'back'); \
+             UPDATE pipeline_kafka.outbox SET retry_at = now() + interval '1 hour' \
+             WHERE topic = '{back}'; COMMIT"
+        ));
+        Said::left(here, "1");
+        Said::left(there, "1");
+        said
+    }
+
+    fn meanwhile(&self, here: &str, there: &str) {
+        Client::connect(here).execute(&format!(
+            "UPDATE pipeline_kafka.outbox SET retry_at = NULL; \
+             SELECT pipeline_kafka.produce_message('{}', 'meanwhile')",
+            self.topic
+        ));
+        Said::left(here, "0");
+        Said::left(there, "1");
+    }
+
+    fn after(&self, there: &str) {
+        Client::connect(there).execute(&format!(
+            "UPDATE pipeline_kafka.outbox SET retry_at = NULL; \
+             SELECT pipeline_kafka.produce_message('{}', 'after')",
+            self.topic
+        ));
+        Said::left(there, "0");
+        let values = |topic: &str| -> Vec<String> {
+            let read = kafka::read(&kafka::bootstrap(), topic);
+            read.iter().map(|record| record.text().to_owned()).collect()
+        };
+        assert_eq!(values(&self.topic), ["before", "meanwhile", "after"]);
+        assert_eq!(values(&self.back), ["back"], "its row came back, and was sent before");
+    }
 }

@@ -112,8 +112,10 @@ impl World {
         let relation = format!("t{}", self.made);
         self.made += 1;
         self.database.execute(&format!("CREATE TABLE {relation} (part int, n bigint)"));
+        let together = if rng.chance(50) { "'set'" } else { "NULL" };
         self.call(&format!(
-            "consume_begin('{}', '{relation}', start => 'earliest', parallelism => {})",
+            "consume_begin('{}', '{relation}', start => 'earliest', parallelism => {}, \
+             together => {together})",
             self.topics[topic],
             1 + rng.below(3)
         ));
