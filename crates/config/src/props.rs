@@ -137,9 +137,11 @@ pub fn holds_credentials(value: &str) -> bool {
     if lower.contains("password=") || lower.contains("-----begin") {
         return true;
     }
-    let Some((_, rest)) = lower.split_once("://") else { return false };
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'))
+    // A list of addresses has several.
+    lower.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        authority.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'))
+    })
 }
 
 #[cfg(test)]
@@ -163,6 +165,7 @@ mod tests {
             ("sasl.jaas.config", "hunter2"),
             ("connection.url", "jdbc:postgresql://h/db?user=u&password=hunter2"),
             ("other.url", "postgresql://u:hunter2@h/db"),
+            ("schema.registry.url", "http://h:8081,http://u:hunter2@i:8081"),
             ("topics", "orders"),
         ]
         .into_iter()

@@ -11,7 +11,7 @@ pub(crate) use login::{Login, OAuth, Token};
 pub(crate) use tls::{Stores, TlsSide};
 
 use api::{Error, Result};
-use config::{Config, ConfigDef, ConfigErrors, Password, Props, looks_secret};
+use config::{Config, ConfigDef, ConfigErrors, Password, Props};
 use std::time::Duration;
 
 const HEADERS: &str = "request.header.";
@@ -167,14 +167,7 @@ fn proxy(keys: &Keys) -> Result<Option<(String, u16)>> {
 
 /// Every message at once.
 fn wrong(errors: ConfigErrors) -> Error {
-    let text = |error: config::ConfigError| {
-        // A message quotes the value.
-        if looks_secret(&error.key) {
-            format!("Invalid value {} for configuration {}", config::HIDDEN, error.key)
-        } else {
-            error.message
-        }
-    };
-    let texts: Vec<String> = errors.errors.into_iter().map(text).collect();
+    // A message quotes the value; those of type Password are hidden.
+    let texts: Vec<String> = errors.errors.into_iter().map(|error| error.message).collect();
     Error::config(texts.join("; "))
 }
