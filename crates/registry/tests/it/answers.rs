@@ -42,7 +42,7 @@ fn what_a_schema_refers_to_comes_with_it() {
     let (inner_subject, outer_subject) = (unique("inner"), unique("outer"));
     let draft = record(&inner, "string");
     registry.register(&inner_subject, &draft, false).expect("an answer").expect("it is taken");
-    let reference = Reference { name: inner.clone(), subject: inner_subject.clone(), version: 1 };
+    let reference = Reference { name: inner.clone(), subject: inner_subject, version: 1 };
     let text = record(&outer, &inner).text;
     let draft = Draft { kind: Kind::Avro, text, references: vec![reference.clone()] };
     let stored = registry.register(&outer_subject, &draft, false).expect("an answer");

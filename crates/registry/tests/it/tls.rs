@@ -9,8 +9,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use testkit::kafka::{STORE_PASSWORD, tls_file};
 
@@ -63,6 +63,20 @@ fn serve(store: &str, asks_for_certificate: bool) -> String {
     format!("https://{address}")
 }
 
+/// The address of a server that does not speak TLS.
+fn plain() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _sent = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            // Until the client has read it and goes.
+            let _read = stream.read_to_end(&mut Vec::new());
+        }
+    });
+    address
+}
+
 fn ask(url: &str, more: &[(&str, &str)]) -> api::Result<()> {
     let found = client(url, more)?.fetch(&SchemaId::Id(1), None)?;
     found.map(|_| ()).map_err(|missing| api::Error::data(missing.0))
@@ -95,10 +109,7 @@ fn what_does_not_fit_is_told_with_the_key_that_changes_it() {
     let error = ask(&serve("misnamed.p12", false), &[(TRUST, &pem)]).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
     assert!(error.report().contains("host name"), "{}", error.report());
-    let plain = testkit::registry::Proxy::answering(|_| {
-        testkit::registry::Reply::Answer(200, &[], String::new())
-    });
-    let error = ask(&format!("https://{}", plain.address()), &[(TRUST, &pem)]).unwrap_err();
+    let error = ask(&format!("https://{}", plain()), &[(TRUST, &pem)]).unwrap_err();
     assert!(error.report().contains("write http://"), "{}", error.report());
     let store = tls_file("client.p12");
     for (more, part) in [
