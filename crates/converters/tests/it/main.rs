@@ -10,6 +10,7 @@ mod decode;
 mod encode;
 mod prefix;
 mod properties;
+mod protobuf;
 mod simple;
 
 use api::{ConverterPlugin, Side};
