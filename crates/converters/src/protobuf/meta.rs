@@ -72,10 +72,9 @@ impl Meta {
         }
     }
 
-    /// The same, where the version comes from elsewhere.
-    pub(super) fn without_version(mut self) -> Meta {
-        self.params.retain(|(key, _)| key != names::CONNECT_VERSION);
-        self
+    /// Whether the version of the Connect schema is written here.
+    pub(super) fn has_version(&self) -> bool {
+        self.get(names::CONNECT_VERSION).is_some_and(|text| text.parse::<i32>().is_ok())
     }
 
     /// Gives a schema the name, version and parameters that are written here.

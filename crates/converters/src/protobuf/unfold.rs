@@ -105,11 +105,12 @@ impl<'o> Unfold<'o> {
                 (builder, Root::Message(index))
             }
         };
-        let builder = match version {
-            Some(version) => {
-                Meta::of_message(message).without_version().apply(builder).version(version)
-            }
-            None => Meta::of_message(message).apply(builder),
+        let meta = Meta::of_message(message);
+        let builder = meta.apply(builder);
+        // What the writer said goes before the registry's count.
+        let builder = match version.filter(|_| !meta.has_version()) {
+            Some(version) => builder.version(version),
+            None => builder,
         };
         let schema = build(builder)?;
         Ok(Plan { schema, root, messages: self.messages, enums: self.enums })
