@@ -10,7 +10,6 @@ mod decode;
 mod encode;
 mod prefix;
 mod properties;
-mod protobuf;
 mod simple;
 
 use api::{ConverterPlugin, Side};
