@@ -1,7 +1,8 @@
 //! Defaults: Connect's values as Avro's JSON, and whether a type takes them.
 
+use super::super::options::AvroOptions;
 use super::super::schema::{AvroBuilder, Id, Kind};
-use super::{AvroOptions, is_union, scrubbed};
+use super::{fixed_size, is_union, scrubbed};
 use data::java_text::{value_class, write_float};
 use data::{DAY_MS, Logical, Schema, Struct, Type, Value};
 use serde_json::{Map, Number, Value as Json};
@@ -23,7 +24,10 @@ pub(super) fn json(options: &AvroOptions, schema: &Schema, value: &Value) -> Res
             Logical::Time | Logical::Timestamp => Json::from(*ms),
             _ => return wrong(),
         },
-        (Type::Bytes, Value::Decimal { unscaled, .. }) => Json::String(latin1(unscaled)),
+        (Type::Bytes, Value::Decimal { unscaled, .. }) => {
+            let size = fixed_size(schema).and_then(|size| size.parse().ok());
+            Json::String(latin1(&padded(unscaled, size.unwrap_or(0))))
+        }
         (Type::Bytes, Value::Bytes(bytes)) => Json::String(latin1(bytes)),
         (kind, Value::Int(value, _)) if kind.is_integer() => Json::from(*value),
         (Type::Float32, Value::Float32(value)) => float(*value),
@@ -85,6 +89,15 @@ fn structure(options: &AvroOptions, schema: &Schema, value: &Struct) -> Result<J
         object.insert(scrubbed(&field.name, options.scrub_invalid_names).into_owned(), value);
     }
     Ok(Json::Object(object))
+}
+
+/// At least so many bytes: a default of a fixed has its size.
+fn padded(unscaled: &[u8], size: usize) -> Vec<u8> {
+    let negative = unscaled.first().is_some_and(|byte| byte & 0x80 != 0);
+    let missing = size.saturating_sub(unscaled.len());
+    let mut bytes = vec![if negative { 0xff } else { 0 }; missing];
+    bytes.extend_from_slice(unscaled);
+    bytes
 }
 
 /// Each byte is one character.

@@ -27,7 +27,9 @@ use super::attributes::{
 };
 use super::markers;
 use super::options::AvroOptions;
-use super::schema::{AvroBuilder, AvroSchema, Field, Id, Kind, Name, Node, Props, Record};
+use super::schema::{
+    AvroBuilder, AvroSchema, DEPTH_MAX, Field, Id, Kind, Name, Node, Props, Record,
+};
 use data::{Schema, Type};
 use names::Names;
 use serde_json::Value as Json;
@@ -46,6 +48,7 @@ pub(super) fn to_avro(
         names: Names::default(),
         unnamed: Vec::new(),
         path: Vec::new(),
+        depth: 0,
     };
     let root = mapper.child(schema).map_err(|message| match mapper.path.is_empty() {
         true => message,
@@ -74,6 +77,8 @@ struct Mapper<'a> {
     unnamed: Vec<(&'a Schema, Id)>,
     /// The fields around what is mapped; where a fault happened, they stay.
     path: Vec<&'a str>,
+    /// Types around.
+    depth: usize,
 }
 
 impl<'a> Mapper<'a> {
@@ -108,6 +113,16 @@ impl<'a> Mapper<'a> {
 
     /// `bare`: a branch of a union, which says itself whether there are nulls.
     fn schema(&mut self, schema: &'a Schema, optional: bool, bare: bool) -> Result<Id, String> {
+        if self.depth >= DEPTH_MAX {
+            return Err(format!("The schema has types nested deeper than {DEPTH_MAX} levels"));
+        }
+        self.depth += 1;
+        let id = self.type_of(schema, optional, bare)?;
+        self.depth -= 1;
+        Ok(id)
+    }
+
+    fn type_of(&mut self, schema: &'a Schema, optional: bool, bare: bool) -> Result<Id, String> {
         if let Some(name) = markers::recursive_name(schema) {
             let id = self.recursion(name)?;
             return Ok(self.nullable(schema, optional && !bare, id));
@@ -116,7 +131,9 @@ impl<'a> Mapper<'a> {
             Type::Struct if is_union(schema) => return self.union(schema, optional),
             Type::Struct if optional => {
                 let null = self.builder.add(Node::new(Kind::Null));
+                self.depth -= 1;
                 let record = self.inner(schema, false, false)?;
+                self.depth += 1;
                 return Ok(self.builder.add(Node::new(Kind::Union(vec![null, record]))));
             }
             Type::Struct => return self.record(schema),

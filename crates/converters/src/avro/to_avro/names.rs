@@ -67,8 +67,8 @@ impl Mapper<'_> {
     }
 
     /// Adds a type under the name that is wanted for it. Where another type has that name, which a
-    /// reader would take for this one, it gets a number behind it (`make` is told); an equal type is
-    /// that one.
+    /// reader would take for this one, it gets a number behind it (`make` is told); an equal type
+    /// with the same attributes is that one.
     pub(super) fn distinct(
         &mut self,
         wanted: Name,
@@ -80,7 +80,8 @@ impl Mapper<'_> {
             let Some(id) = self.builder.named(&name.full()) else {
                 return Ok(self.builder.add(node));
             };
-            if self.same_node(self.builder.node(id), &node) {
+            let known = self.builder.node(id);
+            if known.props == node.props && self.same_node(known, &node) {
                 return Ok(id);
             }
             name.simple = format!("{}{number}", wanted.simple);

@@ -2,11 +2,12 @@
 
 use super::binary::{put_bytes, put_double, put_float, put_long};
 use super::fault::Fault;
+use super::plain;
 use data::java_text::class_name;
 use data::{Cell, Rows, Span, Width};
 
 /// Lists and maps within each other.
-pub(super) const DEPTH_MAX: usize = 500;
+pub(super) const DEPTH_MAX: usize = 1000;
 
 /// The fields before and behind the one that is set are null: branch 0 of their unions.
 const FIELDS: usize = 9;
@@ -23,13 +24,10 @@ const MAP: usize = 8;
 /// Appends a value that describes itself.
 pub(super) fn write(rows: &Rows, cell: Cell, depth: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     if depth > DEPTH_MAX {
-        return Err(Fault::new(format!("Values are nested deeper than {DEPTH_MAX} levels")));
+        return Err(plain::too_deep());
     }
     if let Cell::Json(span) = cell {
-        // Nobody has looked at it yet.
-        let mut read = Rows::default();
-        let cell = read.put_json(rows.bytes(span));
-        return write(&read, cell, depth, out);
+        return write_json(rows, span, depth, out);
     }
     let Some(field) = field_of(rows, cell)? else {
         out.resize(out.len() + FIELDS, 0);
@@ -52,7 +50,16 @@ pub(super) fn write(rows: &Rows, cell: Cell, depth: usize, out: &mut Vec<u8>) ->
     Ok(())
 }
 
+/// Text that nobody has looked at yet.
+#[inline(never)]
+fn write_json(rows: &Rows, span: Span, depth: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let mut read = Rows::default();
+    let cell = read.put_json(rows.bytes(span));
+    write(&read, cell, depth, out)
+}
+
 /// Which field has a value; `None` for a null.
+#[inline(never)]
 fn field_of(rows: &Rows, cell: Cell) -> Result<Option<usize>, Fault> {
     Ok(Some(match cell {
         Cell::Null => return Ok(None),
@@ -84,6 +91,7 @@ fn number(text: &str) -> Option<f64> {
     if integer { None } else { text.parse().ok() }
 }
 
+#[inline(never)]
 fn write_list(rows: &Rows, span: Span, depth: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let cells = rows.cells(span);
     if !cells.is_empty() {
@@ -97,6 +105,7 @@ fn write_list(rows: &Rows, span: Span, depth: usize, out: &mut Vec<u8>) -> Resul
 }
 
 /// As an array of entries, whose keys are of any type, too.
+#[inline(never)]
 fn write_map(rows: &Rows, span: Span, depth: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let cells = rows.cells(span);
     if !cells.is_empty() {

@@ -2,7 +2,7 @@
 
 /// An int or a long: zigzag, seven bits a byte, the lowest first.
 #[inline]
-pub(super) fn put_long(value: i64, out: &mut Vec<u8>) {
+pub(in crate::avro) fn put_long(value: i64, out: &mut Vec<u8>) {
     let mut rest = ((value << 1) ^ (value >> 63)) as u64;
     if rest < 0x80 {
         out.push(rest as u8);

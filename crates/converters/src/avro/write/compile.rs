@@ -3,7 +3,8 @@
 use super::clock::Clock;
 use super::decimal::Decimal;
 use super::step::{Branch, Step, Symbols};
-use crate::avro::attributes::{ANYTHING, SUM_FIELD_PREFIX};
+use crate::avro::attributes::SUM_FIELD_PREFIX;
+use crate::avro::connect::is_anything;
 use crate::avro::markers;
 use crate::avro::options::AvroOptions;
 use crate::avro::schema::{AvroSchema, Enum, Id, Kind, Logical as AvroLogical};
@@ -60,7 +61,7 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn step(&mut self, schema: Option<&Schema>, id: Id) -> Result<Step, String> {
         let Some(schema) = schema else {
-            let anything = self.avro.node(id).name().is_some_and(|name| name.full() == ANYTHING);
+            let anything = is_anything(self.avro, id);
             return Ok(if anything { Step::Anything } else { Step::Plain(id) });
         };
         let Kind::Union(branches) = self.avro.kind(id) else {

@@ -22,6 +22,9 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(in crate::avro) use binary::put_long;
+
 use super::options::AvroOptions;
 use super::schema::AvroSchema;
 use super::to_avro;

@@ -7,14 +7,13 @@ use super::decimal::Decimal;
 use super::default;
 use super::fault::Fault;
 use super::step::Context;
-use crate::avro::attributes::{
-    ANYTHING, INTERNAL_TYPE, KEY_FIELD, MAP_ENTRY, NAMESPACE, VALUE_FIELD,
-};
+use crate::avro::attributes::{KEY_FIELD, VALUE_FIELD};
+use crate::avro::connect::{is_anything, is_map_entry};
 use crate::avro::schema::{Id, Kind, Logical, Node, Record};
 use data::java_text::class_name;
 use data::{Cell, DAY_MS, Rows, Span, Width};
 
-/// Appends a value as a type.
+/// Appends a value as a type. What recurses holds little: values may be deep and stacks are not.
 pub(super) fn write(
     context: &Context<'_>,
     id: Id,
@@ -23,59 +22,76 @@ pub(super) fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     if depth > DEPTH_MAX {
-        return Err(Fault::new(format!("Values are nested deeper than {DEPTH_MAX} levels")));
+        return Err(too_deep());
     }
-    let rows = context.rows;
-    if let Cell::Json(span) = cell {
-        let mut read = Rows::default();
-        let cell = read.put_json(rows.bytes(span));
-        return write(&Context { avro: context.avro, rows: &read }, id, cell, depth, out);
-    }
+    let id = branch(context, id, cell, out)?;
     let node = context.avro.node(id);
     match (&node.kind, cell) {
-        (Kind::Union(branches), _) => {
-            let at = branches.iter().enumerate();
-            let at = at.filter_map(|(at, id)| Some((rank(context, *id, cell)?, at))).min();
-            let Some((at, id)) = at.and_then(|(_, at)| Some((at, branches.get(at)?))) else {
-                return Err(mismatch(node, cell));
-            };
-            put_long(at as i64, out);
-            return write(context, *id, cell, depth + 1, out);
+        (_, Cell::Json(span)) => write_json(context, id, span, depth, out),
+        (Kind::Record(_), _) if is_anything(context.avro, id) => {
+            super::anything::write(context.rows, cell, depth, out)
         }
-        (Kind::Record(_), _) if is_anything(node) => {
-            return super::anything::write(rows, cell, depth, out);
-        }
-        (Kind::Record(record), Cell::Map(span)) => {
-            return write_record(context, record, span, depth, out);
-        }
-        (Kind::Array(items), Cell::List(span)) => {
-            let cells = rows.cells(span);
-            begin(cells.len(), out);
-            for (index, cell) in cells.iter().enumerate() {
-                let written = write(context, *items, *cell, depth + 1, out);
-                written.map_err(|fault| fault.item(index))?;
-            }
-            put_long(0, out);
-        }
-        (Kind::Map(values), Cell::Map(span)) => {
-            return write_map(context, *values, span, depth, out);
-        }
-        (Kind::Array(items), Cell::Map(span)) => {
-            return write_entries(context, *items, span, depth, out);
-        }
-        (Kind::Enum(of), Cell::Text(span)) => {
-            let symbol = rows.text(span);
-            let Some(at) = of.symbols.iter().position(|known| known == symbol) else {
-                let name = &of.name;
-                return Err(Fault::new(format!("{symbol:?} is no symbol of the enum {name}")));
-            };
-            put_long(at as i64, out);
-        }
-        _ => return write_scalar(node, rows, cell, out),
+        (Kind::Record(record), Cell::Map(span)) => write_record(context, record, span, depth, out),
+        (Kind::Array(items), Cell::List(span)) => write_list(context, *items, span, depth, out),
+        (Kind::Map(values), Cell::Map(span)) => write_map(context, *values, span, depth, out),
+        (Kind::Array(items), Cell::Map(span)) => write_entries(context, *items, span, depth, out),
+        _ => write_scalar(node, context.rows, cell, out),
     }
+}
+
+#[cold]
+pub(super) fn too_deep() -> Fault {
+    Fault::new(format!("Values are nested deeper than {DEPTH_MAX} levels"))
+}
+
+/// The type that is no union: of one, the branch that fits the value best, its place appended.
+#[inline(never)]
+fn branch(context: &Context<'_>, id: Id, cell: Cell, out: &mut Vec<u8>) -> Result<Id, Fault> {
+    let Kind::Union(branches) = context.avro.kind(id) else { return Ok(id) };
+    if matches!(cell, Cell::Json(_)) {
+        // What it is is known when it is read.
+        return Ok(id);
+    }
+    let ranked = branches.iter().enumerate();
+    let best = ranked.filter_map(|(at, id)| Some((rank(context, *id, cell)?, at, *id))).min();
+    let (_, at, id) = best.ok_or_else(|| mismatch(context.avro.node(id), cell))?;
+    put_long(at as i64, out);
+    Ok(id)
+}
+
+/// Text that nobody has looked at yet.
+#[inline(never)]
+fn write_json(
+    context: &Context<'_>,
+    id: Id,
+    span: Span,
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let mut read = Rows::default();
+    let cell = read.put_json(context.rows.bytes(span));
+    write(&Context { avro: context.avro, rows: &read }, id, cell, depth, out)
+}
+
+#[inline(never)]
+fn write_list(
+    context: &Context<'_>,
+    items: Id,
+    span: Span,
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let cells = context.rows.cells(span);
+    begin(cells.len(), out);
+    for (index, cell) in cells.iter().enumerate() {
+        let written = write(context, items, *cell, depth + 1, out);
+        written.map_err(|fault| fault.item(index))?;
+    }
+    put_long(0, out);
     Ok(())
 }
 
+#[inline(never)]
 fn write_scalar(node: &Node, rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (&node.kind, cell) {
         (Kind::Null, Cell::Null) => {}
@@ -98,6 +114,14 @@ fn write_scalar(node: &Node, rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Resu
                 Kind::Float => put_float(value as f32, out),
                 _ => put_double(value, out),
             }
+        }
+        (Kind::Enum(of), Cell::Text(span)) => {
+            let symbol = rows.text(span);
+            let Some(at) = of.symbols.iter().position(|known| known == symbol) else {
+                let name = &of.name;
+                return Err(Fault::new(format!("{symbol:?} is no symbol of the enum {name}")));
+            };
+            put_long(at as i64, out);
         }
         (Kind::String, Cell::Text(span)) => put_bytes(rows.bytes(span), out),
         (Kind::Bytes, Cell::Bytes(span)) => put_bytes(rows.bytes(span), out),
@@ -140,6 +164,7 @@ fn count(node: &Node, ms: i64) -> Option<i64> {
     }
 }
 
+#[inline(never)]
 fn write_record(
     context: &Context<'_>,
     record: &Record,
@@ -148,14 +173,14 @@ fn write_record(
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     for field in &record.fields {
-        let found = entry(context.rows, span, &field.name);
-        match (found, &field.default) {
+        let cell = entry(context.rows, span, &field.name);
+        let written = match (cell, &field.default) {
             (None, Some(json)) => {
                 default::encode(context.avro, field.schema, json, out).map_err(Fault::new)
             }
-            (cell, _) => write(context, field.schema, cell.unwrap_or(Cell::Null), depth + 1, out),
-        }
-        .map_err(|fault| fault.field(&field.name))?;
+            _ => write(context, field.schema, cell.unwrap_or(Cell::Null), depth + 1, out),
+        };
+        written.map_err(|fault| fault.field(&field.name))?;
     }
     Ok(())
 }
@@ -168,6 +193,7 @@ fn entry(rows: &Rows, span: Span, name: &str) -> Option<Cell> {
     })
 }
 
+#[inline(never)]
 fn write_map(
     context: &Context<'_>,
     values: Id,
@@ -190,6 +216,7 @@ fn write_map(
 }
 
 /// A map as an array of records with its keys and values.
+#[inline(never)]
 fn write_entries(
     context: &Context<'_>,
     items: Id,
@@ -222,15 +249,6 @@ fn begin(items: usize, out: &mut Vec<u8>) {
     if items > 0 {
         put_long(items as i64, out);
     }
-}
-
-fn is_anything(node: &Node) -> bool {
-    node.name().is_some_and(|name| name.full() == ANYTHING)
-}
-
-fn is_entry(node: &Node) -> bool {
-    node.prop(INTERNAL_TYPE) == Some(MAP_ENTRY)
-        || node.name().is_some_and(|name| name.namespace == NAMESPACE && name.simple == MAP_ENTRY)
 }
 
 /// How well a branch of a union fits a value, the lower the better; `None`: not at all.
@@ -271,9 +289,11 @@ fn rank(context: &Context<'_>, id: Id, cell: Cell) -> Option<u8> {
             }
         }
         (Kind::Array(_), Cell::List(_)) => 0,
-        (Kind::Array(items), Cell::Map(_)) => is_entry(context.avro.node(*items)).then_some(2)?,
+        (Kind::Array(items), Cell::Map(_)) => {
+            is_map_entry(context.avro.node(*items)).then_some(2)?
+        }
         (Kind::Map(_), Cell::Map(_)) => 1,
-        (Kind::Record(_), _) if is_anything(node) => 9,
+        (Kind::Record(_), _) if is_anything(context.avro, id) => 9,
         (Kind::Record(record), Cell::Map(span)) => fields_of(rows, record, span)?,
         _ => return None,
     })

@@ -428,8 +428,8 @@ fn values_without_a_schema_say_their_type() {
         "Unknown Java type for schemaless data: class java.math.BigDecimal (field [\"k\"])";
     let wrong = Value::Map(vec![(text("k"), decimal(&[1], 0))]);
     assert_eq!(anything(&wrong), Err(wanted.to_owned()));
-    let deep = (0..600).fold(Value::Null, |inner, _| Value::List(vec![inner]));
-    assert!(anything(&deep).unwrap_err().contains("nested deeper than 500 levels"));
+    let deep = (0..1100).fold(Value::Null, |inner, _| Value::List(vec![inner]));
+    assert!(anything(&deep).unwrap_err().contains("nested deeper than 1000 levels"));
 }
 
 #[test]
