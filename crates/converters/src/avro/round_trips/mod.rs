@@ -8,7 +8,6 @@ mod random;
 use super::options::AvroOptions;
 use super::read::{Plan, Scratch};
 use super::schema::AvroSchema;
-use super::to_avro::to_avro;
 use super::write::Writer;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value as Other;
@@ -159,17 +158,27 @@ proptest! {
 }
 
 #[test]
-fn a_long_list_of_records_within_each_other_comes_back() {
-    let text = r#"{"type":"record","name":"Node","fields":[{"name":"id","type":"int"},{"name":"next","type":["null","Node"],"default":null}]}"#;
-    let avro = AvroSchema::parse(text).unwrap();
-    let plan = Plan::new(&avro, &enhanced(), None).unwrap();
-    let writer = Writer::new(plan.schema().map(AsRef::as_ref), &enhanced()).unwrap();
-    let mut bytes = [2, 2].repeat(900);
-    bytes.extend([2, 0]);
-    let rows = read(&plan, &bytes);
-    let mut again = Vec::new();
-    writer.write(&rows, rows.root(0), &mut again).unwrap();
-    assert_eq!(again, bytes);
+fn records_deep_within_each_other_come_back() {
+    let node = |next: &str, default: &str| {
+        format!(
+            r#"{{"type":"record","name":"Node","fields":[{{"name":"id","type":"int"}},{{"name":"next","type":{next}{default}}}]}}"#
+        )
+    };
+    let list = node(r#"["null","Node"]"#, r#","default":null"#);
+    let tree = node(r#"{"type":"array","items":"Node"}"#, "");
+    for (text, levels) in [
+        (list, [[2, 2].repeat(490), vec![2, 0]].concat()),
+        // Each array ends behind what is in it.
+        (tree, [[2, 2].repeat(240), vec![2, 0], vec![0; 240]].concat()),
+    ] {
+        let avro = AvroSchema::parse(&text).unwrap();
+        let plan = Plan::new(&avro, &enhanced(), None).unwrap();
+        let writer = Writer::new(plan.schema().map(AsRef::as_ref), &enhanced()).unwrap();
+        let rows = read(&plan, &levels);
+        let mut again = Vec::new();
+        writer.write(&rows, rows.root(0), &mut again).unwrap();
+        assert_eq!(again, levels);
+    }
 }
 
 #[test]
@@ -189,6 +198,6 @@ fn a_schema_of_200_levels_is_written() {
     assert_eq!(bytes, [2_u8; 201]);
     let deeper = (0..400)
         .fold(schema, |inner, _| Arc::new(data::SchemaBuilder::array(inner).build().unwrap()));
-    let refused = to_avro(Some(&deeper), &AvroOptions::default()).unwrap_err();
+    let refused = Writer::new(Some(&deeper), &AvroOptions::default()).unwrap_err();
     assert!(refused.contains("nested deeper than 330 levels"), "{refused}");
 }

@@ -47,8 +47,10 @@ impl Writer {
     /// # Errors
     /// What of the schema Avro cannot express, with the field.
     pub(crate) fn new(schema: Option<&Schema>, options: &AvroOptions) -> Result<Writer, String> {
-        let avro = Arc::new(to_avro::to_avro(schema, options)?);
-        Writer::compile(schema, avro, options, Target::Own)
+        with_room(|| {
+            let avro = Arc::new(to_avro::to_avro(schema, options)?);
+            Writer::compile(schema, avro, options, Target::Own)
+        })
     }
 
     /// Writes values under an Avro schema that exists already: fields are found by name, what it
@@ -61,7 +63,7 @@ impl Writer {
         avro: Arc<AvroSchema>,
         options: &AvroOptions,
     ) -> Result<Writer, String> {
-        Writer::compile(schema, avro, options, Target::Given)
+        with_room(|| Writer::compile(schema, avro, options, Target::Given))
     }
 
     fn compile(
@@ -87,4 +89,17 @@ impl Writer {
         let context = step::Context { avro: &self.avro, rows };
         self.step.write(&context, cell, out).map_err(|fault| fault.to_string())
     }
+}
+
+/// Stack for a schema whose types are as deep within each other as they may be.
+const STACK_BYTES: usize = 32 << 20;
+
+/// Runs what recurses over a schema, once a schema, where there is stack for it.
+fn with_room<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("avro schema".to_owned());
+        let thread = builder.stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        let thread = thread.map_err(|why| format!("No thread to compile the schema in: {why}"))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
