@@ -11,12 +11,9 @@ mod format;
 mod markers;
 mod options;
 mod read;
-mod schema;
-pub(crate) mod options;
-pub(crate) mod read;
 #[cfg(test)]
 mod round_trips;
-pub(crate) mod schema;
+mod schema;
 mod to_avro;
 mod write;
 

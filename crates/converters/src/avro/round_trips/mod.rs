@@ -12,7 +12,7 @@ use super::write::Writer;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value as Other;
 use apache_avro::writer::datum::GenericDatumWriter;
-use data::{Arena, Rows, Schema, Span, Value};
+use data::{Arena, Rows, Span, Value};
 use proptest::prelude::*;
 use random::Random;
 use serde_json::Value as Json;
@@ -32,6 +32,11 @@ fn read_by_others(schema: &apache_avro::Schema, bytes: &[u8]) -> Other {
     let value = GenericDatumReader::builder(schema).build().unwrap().read_value(&mut rest).unwrap();
     assert!(rest.is_empty(), "{} bytes left", rest.len());
     value
+}
+
+/// Avro's Parsing Canonical Form.
+fn canonical(text: &str) -> String {
+    apache_avro::Schema::parse_str(text).unwrap().canonical_form()
 }
 
 /// The library reads the bytes, and what it writes of that is no other value.
@@ -104,7 +109,7 @@ fn avro_comes_back(options: &AvroOptions, seed: u64) {
     let schema = plan.schema().cloned();
     let writer = Writer::new(schema.as_deref(), options);
     let writer = writer.unwrap_or_else(|why| panic!("{why}: {text}"));
-    assert_eq!(writer.schema().canonical(), avro.canonical(), "{text}");
+    assert_eq!(canonical(&writer.schema().text()), canonical(&text));
     assert_eq!(without_metadata(&writer.schema().to_json()), without_metadata(&avro.to_json()));
     for _ in 0..8 {
         let mut bytes = Vec::new();
