@@ -442,3 +442,39 @@ fn json_that_nobody_looked_at_is_anything() {
     let list = Value::List(vec![Value::int(1), Value::Float(2.5)]);
     assert_eq!(Ok(out), anything(&Value::Map(vec![(text("a"), list)])));
 }
+
+#[test]
+fn a_value_costs_no_allocation() {
+    let map = SchemaBuilder::map(required(Type::String), Schema::optional_of(Type::Int64));
+    let schema = SchemaBuilder::structure()
+        .name("a.R")
+        .field("id", required(Type::Int64))
+        .field("name", Schema::optional_of(Type::String))
+        .field("amount", built(SchemaBuilder::decimal(2).optional()))
+        .field("at", Schema::timestamp())
+        .field("tags", built(SchemaBuilder::array(required(Type::String))))
+        .field("counts", built(map))
+        .field("state", built(of(Type::String).optional().default(text("new"))))
+        .field("of", built(union().optional()));
+    let schema = schema.build().unwrap();
+    let writer = Writer::new(Some(&schema), &AvroOptions::default()).unwrap();
+    let value = Value::fields(vec![
+        Value::int(1_000_000),
+        text("a name"),
+        decimal(&[0, 0x80, 1], 2),
+        Value::Instant(1_700_000_000_000),
+        Value::List(vec![text("a"), text("b")]),
+        Value::Map(vec![(text("k"), Value::int(1)), (text("l"), Value::Null)]),
+        Value::Null,
+        Value::fields(vec![Value::Null, text("x"), Value::Null]),
+    ]);
+    let mut rows = Rows::default();
+    let cell = rows.put_value(Some(&schema), &value);
+    let mut out = Vec::with_capacity(1 << 16);
+    let counted = allocation_counter::measure(|| {
+        for _ in 0..100 {
+            writer.write(&rows, cell, &mut out).unwrap();
+        }
+    });
+    assert_eq!((counted.count_total, out.len() % 100), (0, 0));
+}
