@@ -84,8 +84,10 @@ impl AvroOptions {
     /// The definition of these settings alone.
     pub(crate) fn config_def() -> ConfigDef {
         let mut def = ConfigDef::new();
-        for (name, default, text) in FLAGS {
+        for (order, (name, default, text)) in (0..).zip(FLAGS) {
             def.define(ConfigKey {
+                group: Some("Avro".to_owned()),
+                order,
                 default: Some(Some(default.to_string())),
                 importance: Importance::Medium,
                 documentation: text.to_owned(),

@@ -58,10 +58,10 @@ fn the_workers_converters_are_checked_without_a_connector() {
     for key in ["key.converter", "value.converter"] {
         let base = [("key.converter", STRING), ("value.converter", JSON)];
         let mut props: Props = base.into_iter().collect();
-        props.insert(key, "io.confluent.connect.avro.AvroConverter");
+        props.insert(key, "com.acme.AcmeConverter");
         let worker = Worker::new(props, plugins(), "localhost:8083".to_owned()).unwrap();
         let errors = worker.check().unwrap_err().to_string();
-        for part in [key, "AvroConverter could not be found", "Built in:", JSON] {
+        for part in [key, "AcmeConverter could not be found", "Built in:", JSON] {
             assert!(errors.contains(part), "{part}: {errors}");
         }
     }
