@@ -118,3 +118,90 @@ impl Format for Avro {
         writer.write(rows, cell, out).map(|()| Written::Value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use data::Value;
+    use registry::{Reference, SchemaId};
+
+    fn registered(text: &str, references: &[(&str, &Arc<Registered>)]) -> Registered {
+        let refer = |(name, of): &(&str, &Arc<Registered>)| {
+            let subject = (*name).to_owned();
+            let reference = Reference { name: (*name).to_owned(), subject, version: 1 };
+            (reference, Arc::clone(of))
+        };
+        Registered {
+            id: SchemaId::Id(7),
+            kind: Kind::Avro,
+            text: text.into(),
+            subject: Some("t-value".to_owned()),
+            version: Some(3),
+            references: references.iter().map(refer).collect(),
+        }
+    }
+
+    const INNER: &str =
+        r#"{"type":"record","name":"n.In","fields":[{"name":"x","type":["null","boolean"]}]}"#;
+
+    #[test]
+    fn a_schema_with_references_is_read_and_its_faults_name_field_and_byte() {
+        let inner = Arc::new(registered(INNER, &[]));
+        let middle = r#"{"type":"record","name":"n.Mid","fields":[{"name":"in","type":"In"}]}"#;
+        let middle = Arc::new(registered(middle, &[("n.In", &inner)]));
+        let text = r#"{"type":"record","name":"n.Out","fields":[
+            {"name":"a","type":"n.In"},{"name":"b","type":"n.Mid"}]}"#;
+        let outer = registered(text, &[("n.In", &inner), ("n.Mid", &middle)]);
+        let mut avro = Avro::new(&Props::new()).unwrap();
+        let mut plan = avro.reader(&outer).unwrap();
+        let mut rows = Rows::default();
+        let place = rows.heap.put(&[2, 1, 0]);
+        avro.read(&mut plan, &[2, 1, 0], place, &mut rows).map_err(|fault| fault.message).unwrap();
+        let schema = rows.schema(0).unwrap();
+        assert_eq!((schema.name(), schema.version()), (Some("n.Out"), Some(3)));
+        let Value::Struct(of) = rows.value(Some(schema), rows.root(0)) else { panic!() };
+        let Value::Struct(a) = &of.values[0] else { panic!() };
+        assert_eq!(a.values, [Value::Bool(true)]);
+        let fault = avro.read(&mut plan, &[0, 2, 9], place, &mut rows).err().unwrap();
+        assert_eq!(fault.column.as_deref(), Some("b.in.x"));
+        assert_eq!(
+            fault.message,
+            "The bytes are no value of the Avro schema: at byte 2 in b.in.x: the byte 9 is no boolean"
+        );
+        assert_eq!(rows.len(), 1);
+        assert_eq!(avro.record_name(&outer).as_deref(), Some("n.Out"));
+        assert_eq!(avro.record_name(&registered("\"int\"", &[])), None);
+        let lacking = avro.reader(&registered(text, &[])).err().unwrap();
+        assert!(lacking.contains("does not define: n.In"), "{lacking}");
+    }
+
+    #[test]
+    fn what_was_read_is_written_with_the_same_bytes() {
+        let mut avro = Avro::new(&Props::new()).unwrap();
+        let schema = registered(INNER, &[]);
+        let mut plan = avro.reader(&schema).unwrap();
+        let mut rows = Rows::default();
+        let place = rows.heap.put(&[2, 1]);
+        avro.read(&mut plan, &[2, 1], place, &mut rows).map_err(|fault| fault.message).unwrap();
+        let (mut writer, draft, name) = avro.writer(rows.schema(0)).unwrap();
+        assert_eq!((draft.kind, name.as_deref()), (Kind::Avro, Some("n.In")));
+        let mut under = avro.writer_for(rows.schema(0), &schema).unwrap();
+        for writer in [&mut writer, &mut under] {
+            let mut out = Vec::new();
+            let written = avro.write(writer, &rows, rows.schema(0), rows.root(0), &mut out);
+            assert_eq!((written, out), (Ok(Written::Value), vec![2, 1]));
+        }
+        let null = avro.write(&mut writer, &rows, rows.schema(0), Cell::Null, &mut Vec::new());
+        assert_eq!(null, Ok(Written::Null));
+        assert_eq!(avro.compatible(&draft, &schema), Ok(()));
+        let other = registered(&INNER.replace("\"x\"", "\"y\""), &[]);
+        assert!(avro.compatible(&draft, &other).unwrap_err().contains("no field y"));
+    }
+
+    #[test]
+    fn a_wrong_setting_is_told() {
+        let props: Props = [("connect.meta.data", "maybe")].into_iter().collect();
+        let fault = Avro::new(&props).err().unwrap().to_string();
+        assert!(fault.contains("connect.meta.data"), "{fault}");
+    }
+}
