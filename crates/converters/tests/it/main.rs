@@ -8,6 +8,7 @@
 mod allocations;
 mod decode;
 mod encode;
+mod json_schema;
 mod prefix;
 mod properties;
 mod simple;
