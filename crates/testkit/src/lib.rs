@@ -7,6 +7,7 @@
 //! What does not work panics with what to do about it: the caller is a test. [`eventually`] is the
 //! only way to wait; there are no sleeps that stand for a condition.
 
+pub mod avro;
 pub mod kafka;
 mod ports;
 pub mod postgres;

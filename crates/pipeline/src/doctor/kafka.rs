@@ -1,9 +1,11 @@
-//! Kafka's half of `copycat pg doctor`: each cluster answers, each topic is there.
+//! Kafka's half of `copycat pg doctor`: each cluster and its registry answer, each topic is there.
 
 use super::Check;
 use crate::control::{Cluster, Definitions};
+use crate::worker::schemas;
+use api::{Checking, Side};
 use kafka::{Admin, ClientSettings, ErrorKind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LOOK_MAX: Duration = Duration::from_secs(10);
 /// Gives the client settings of a cluster, with `env:` and `file:` resolved, or what is wrong.
@@ -31,6 +33,7 @@ pub(super) fn examine(
         topics.sort_unstable();
         topics.dedup();
         one(cluster, settings, &topics, tell);
+        look_at_registry(definitions, cluster, tell);
     }
     for row in &definitions.unreadable {
         let subject = format!("row {} of {}", row.key, row.table);
@@ -58,6 +61,37 @@ fn one(cluster: &Cluster, settings: Resolve<'_>, topics: &[&str], tell: &mut dyn
     tell(Check::ok(subject, format!("{} answers ({id})", cluster.bootstrap_servers)));
     for topic in topics.iter().take(TOPICS_MAX) {
         tell(look_at(&admin, topic));
+    }
+}
+
+/// Whether the registry answers, and what it has for the topics that are read by it.
+fn look_at_registry(definitions: &Definitions, cluster: &Cluster, tell: &mut dyn FnMut(Check)) {
+    let subject = format!("registry of cluster {}", cluster.name);
+    let fix = "correct registry_url or registry_properties with set_cluster";
+    let consumers = definitions.consumers.iter().filter(|consumer| {
+        let settings = &consumer.settings;
+        let own = settings.options.contains_key("schema");
+        consumer.cluster == cluster.name && settings.format.has_schema() && !own
+    });
+    for consumer in consumers.take(TOPICS_MAX) {
+        let format = consumer.settings.format;
+        let mut converter = match schemas::converter(&consumer.settings, format, Side::Value) {
+            Ok(converter) => converter,
+            Err(reason) => return tell(Check::failed(subject, reason, fix)),
+        };
+        let asked = Checking {
+            connector: cluster.name.clone(),
+            topics: vec![consumer.topic.clone()],
+            renamed: false,
+            tolerant: true,
+            deadline: Instant::now() + LOOK_MAX,
+        };
+        for found in converter.check(Side::Value, &asked) {
+            if found.is_failed() {
+                return tell(Check::failed(subject, found.what, found.hint.unwrap_or(fix.into())));
+            }
+            tell(Check::ok(subject.clone(), found.what));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Place in the data path: around the converters that connectors use too, which know of no SQLSTATE.
 
-use api::{Cancel, Converter, EncodeError, Encoded, Result, Side, Topics};
+use api::{Cancel, Check, Checking, Converter, EncodeError, Encoded, Result, Side, Topics};
 use data::{Batch, RawBatch, Rows};
 use std::sync::Arc;
 
@@ -35,6 +35,10 @@ impl Converter for Stated {
 
     fn set_cancel(&mut self, cancelled: Cancel) {
         self.inner.set_cancel(cancelled);
+    }
+
+    fn check(&mut self, side: Side, asked: &Checking) -> Vec<Check> {
+        self.inner.check(side, asked)
     }
 
     fn prepare(&mut self, side: Side, raw: &RawBatch) -> Result<()> {

@@ -20,7 +20,7 @@ mod readers;
 mod reconcile;
 mod replays;
 mod router;
-mod schemas;
+pub(crate) mod schemas;
 mod standing;
 pub(crate) mod starts;
 mod together;

@@ -22,7 +22,7 @@ const DEFAULTS: [(Format, &str, &str); 1] = [
 ///
 /// # Errors
 /// What is wrong with the registry's properties or the schema; for the detail of a blocked consumer.
-pub(super) fn converter(
+pub(crate) fn converter(
     settings: &Settings,
     format: Format,
     side: Side,

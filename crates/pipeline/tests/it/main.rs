@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod avro;
 mod bench;
 mod consumers;
 mod failover;

@@ -1,8 +1,8 @@
 //! A registry that is away, refuses us, or has lost a schema.
 
-use crate::avro::Avro;
 use crate::bench::Bench;
 use crate::schemas::{begin, letters, rows, set_registry, wait_until_read, with_registry};
+use testkit::avro::Avro;
 use testkit::kafka::{Record, produce};
 use testkit::registry::{self, Proxy};
 

@@ -1,8 +1,8 @@
 //! Topics whose messages have schemas, by a real registry: what becomes of types, of versions, of change
 //! events; and schemas that stand in the definition.
 
-use crate::avro::Avro;
 use crate::bench::{Bench, PATIENCE};
+use testkit::avro::Avro;
 use testkit::eventually;
 use testkit::kafka::{Record, produce};
 use testkit::registry;

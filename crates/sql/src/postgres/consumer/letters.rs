@@ -80,12 +80,18 @@ fn stage(reject: &RejectRow) -> &'static str {
     }
 }
 
-/// The id that a Schema Registry's framing begins with: a zero, then four bytes. Of the key where the
-/// key was not readable.
+/// The id that a Schema Registry's framing begins with: a zero, then four bytes; in the header for it, or
+/// in front of the value. Of the key where the key was not readable.
 fn schema_id(letter: &Letter<'_>) -> Option<i64> {
     let of_key = letter.reject.reject.stage == Stage::KeyConverter;
+    let header = if of_key { "__key_schema_id" } else { "__value_schema_id" };
+    let row = letter.reject.reject.row as usize;
     let value = letter.value();
-    let bytes = if of_key { letter.key() } else { value.as_deref() }?;
+    let bytes = match letter.raw.header(row, header).flatten() {
+        Some(header) => header,
+        None if of_key => letter.key()?,
+        None => value.as_deref()?,
+    };
     match bytes {
         [0, a, b, c, d, ..] => Some(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
         _ => None,
