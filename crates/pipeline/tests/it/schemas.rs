@@ -42,7 +42,8 @@ pub(crate) fn wait_until_read(bench: &Bench, id: i32, positions: &[i64]) {
 /// Rows as lines of `|`-separated columns, ordered as they are printed; nulls are empty.
 pub(crate) fn rows(bench: &Bench, columns: &str, table: &str) -> Vec<String> {
     let sql = format!(
-        "SELECT concat_ws('|', {columns}) AS line FROM {table} ORDER BY line COLLATE \"C\""
+        "SELECT line FROM (SELECT concat_ws('|', {columns}) AS line FROM {table}) AS lines \
+         ORDER BY line COLLATE \"C\""
     );
     bench.database.query(&sql).into_iter().filter_map(|row| row.into_iter().next()?).collect()
 }
