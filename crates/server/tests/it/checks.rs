@@ -9,7 +9,7 @@ use testkit::{
 };
 
 /// The answer to a validation of these properties.
-pub(crate) fn validate(worker: &Worker, properties: &[(&str, &str)], query: &str) -> Value {
+fn validate(worker: &Worker, properties: &[(&str, &str)], query: &str) -> Value {
     let config: serde_json::Map<String, Value> =
         properties.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
     let class = config["connector.class"].as_str().expect("a class");
@@ -32,7 +32,7 @@ fn lines(answer: &Value) -> Vec<(String, String, String)> {
 
 /// The line of that name has this outcome and says this.
 #[track_caller]
-pub(crate) fn expect(answer: &Value, name: &str, outcome: &str, part: &str) {
+fn expect(answer: &Value, name: &str, outcome: &str, part: &str) {
     let lines = lines(answer);
     let found = lines.iter().find(|(own, ..)| own == name);
     let (_, found, text) = found.unwrap_or_else(|| panic!("no line {name}: {lines:#?}"));
@@ -41,7 +41,7 @@ pub(crate) fn expect(answer: &Value, name: &str, outcome: &str, part: &str) {
 }
 
 /// The errors of a key.
-pub(crate) fn errors(answer: &Value, key: &str) -> String {
+fn errors(answer: &Value, key: &str) -> String {
     let configs = answer["configs"].as_array().expect("a list");
     let found = configs.iter().find(|config| config["value"]["name"] == key);
     found.map(|config| config["value"]["errors"].to_string()).unwrap_or_default()

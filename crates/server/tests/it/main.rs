@@ -26,7 +26,6 @@ mod poison;
 mod positions;
 mod quickstart;
 mod refusals;
-mod registry;
 mod reports;
 mod rest;
 mod rest_load;
