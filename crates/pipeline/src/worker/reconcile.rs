@@ -112,10 +112,15 @@ impl Manager<'_> {
 
     /// Whether lanes could be made of a consumer; who cannot be is refused.
     fn is_able(&mut self, consumer: &Consumer) -> bool {
-        let chain = || format::chain_to(&consumer.settings, &consumer.target).map(drop);
-        let known = self.running.values().any(|running| running.has(consumer));
-        let able = may_write(consumer);
-        let able = if known { able } else { able.and_then(|()| chain().map_err(Not::Blocked)) };
+        let runs = self.running.values().any(|running| running.has(consumer));
+        let able = may_write(consumer).and_then(|()| match &consumer.settings.together {
+            // Its lanes are those of others too.
+            Some(_) if !runs => {
+                let chain = format::chain_to(&consumer.settings, &consumer.target);
+                chain.map(drop).map_err(Not::Blocked)
+            }
+            _ => Ok(()),
+        });
         if let Err(Not::Blocked(detail)) = able {
             self.refused.insert(consumer.id, Standing::blocked(detail));
             return false;
