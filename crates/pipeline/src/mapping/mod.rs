@@ -79,7 +79,7 @@ impl Transform for Mapping {
         let names: Vec<Span> =
             entries.map(|entry| rows.heap.put(entry.column.as_bytes())).collect();
         let topic = rows.heap.put(batch.raw.topic().as_bytes());
-        let typed_keys = self.takes_keys() && keys.runs().iter().any(|run| has_types(run));
+        let typed_keys = self.takes_keys() && keys.runs().iter().any(has_types);
         let old = rows.take_roots();
         let mut new = Roots::default();
         new.reserve(old.len());

@@ -147,7 +147,7 @@ fn parts_of_typed_values_keep_their_types() {
             ),
             own(
                 "a:INT32 h:STRING k:INT64 t:Timestamp whole:STRUCT",
-                concat!(r#"{"a":2,"h":"head","k":9,"t":"1970-01-01T00:00:00.005Z","whole":null}"#),
+                r#"{"a":2,"h":"head","k":9,"t":"1970-01-01T00:00:00.005Z","whole":null}"#,
             ),
         ]
     );
