@@ -1,15 +1,15 @@
 //! What all converters with a registry do, with a toy format: against a real registry behind a proxy
 //! that counts and breaks, and against answers that the real one does not give.
 
+mod beside;
 mod toy;
 
-use super::{inline, make};
-use api::{Checking, Converter, Encoded, ErrorKind, Outcome, Side, Topics};
+use super::make;
+use api::{Converter, Encoded, ErrorKind, Side, Topics};
 use config::Props;
 use data::{Batch, Cell, RawBatch, RawBatchBuilder, Rows, Schema, TimestampType, TopicPartition};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use testkit::registry::{Proxy, Reply, call, url};
 use testkit::unique;
 use toy::{Toy, schema};
@@ -405,96 +405,4 @@ fn a_registry_without_guids_cannot_be_named_in_headers() {
     let row = rows(Some(&schema(&record(), "string")), &[Some("a")]);
     let (_, errors) = encode(&mut *values(&proxy.url(), &more), &unique("toy"), &row).unwrap();
     assert!(errors[0].contains("gives no guid"), "{errors:?}");
-}
-
-#[test]
-fn wrong_settings_are_told_when_a_converter_is_made() {
-    let fault = |props: &Props, side| match make::<Toy>(props, side) {
-        Ok(_) => panic!("it is made of {props:?}"),
-        Err(error) => {
-            assert_eq!(error.kind, ErrorKind::Config);
-            error.report()
-        }
-    };
-    let header = fault(&props("http://h", &[]), Side::Header);
-    assert!(header.contains("no converter of headers"), "{header}");
-    assert!(header.contains("SimpleHeaderConverter"), "{header}");
-    assert!(fault(&Props::new(), Side::Key).contains("schema.registry.url"));
-    let strategy = [("value.subject.name.strategy", "com.acme.Own")];
-    let text = fault(&props("http://h", &strategy), Side::Value);
-    assert!(text.contains("com.acme.Own") && text.contains("TopicRecordNameStrategy"), "{text}");
-}
-
-#[test]
-fn a_schema_given_in_place_of_a_registry_reads_and_writes_bare_values() {
-    let text = toy::draft(&schema("Toy", "string")).text;
-    let mut converter = inline::<Toy>(&text, &Props::new()).unwrap();
-    let read = decode(&mut *converter, batch("t", &[Some(b"a"), None, Some(b"bad")])).unwrap();
-    assert_eq!(texts(&read), [Some("a"), None, None]);
-    assert_eq!(messages(&read), ["2: it is bad"]);
-    let row = rows(Some(&schema("Toy", "string")), &[Some("a"), None, Some("unfit")]);
-    let (encoded, errors) = encode(&mut *converter, "t", &row).unwrap();
-    assert_eq!((encoded.get(0), encoded.get(1)), (Some(&b"#a"[..]), None));
-    assert_eq!(errors, ["2: f: it does not fit"]);
-    let Err(error) = inline::<Toy>("broken", &Props::new()) else { panic!("it is made") };
-    assert!(error.message.contains("it is broken"), "{}", error.message);
-}
-
-#[test]
-fn a_check_looks_at_the_registry_and_at_the_subjects_of_topics() {
-    let (proxy, topic) = (Proxy::to(url()), unique("toy"));
-    let text = toy::draft(&schema(&record(), "string")).text;
-    let id = testkit::registry::register(&format!("{topic}-value"), "AVRO", &text);
-    let asked = |time: u64| Checking {
-        connector: "c".to_owned(),
-        topics: vec![topic.clone(), "nobodys".to_owned()],
-        renamed: false,
-        tolerant: false,
-        deadline: Instant::now() + Duration::from_secs(time),
-    };
-    let checks = values(&proxy.url(), &[]).check(Side::Value, &asked(60));
-    assert!(checks.iter().all(|check| check.outcome == Outcome::Ok), "{checks:?}");
-    assert!(checks[0].what.contains(&format!("Avro schema {id}")), "{checks:?}");
-    assert!(checks[1].what.contains("none yet"), "{checks:?}");
-    let strict = [("auto.register.schemas", "false")];
-    let checks = values(&proxy.url(), &strict).check(Side::Value, &asked(60));
-    assert_eq!(checks[1].key.as_deref(), Some("auto.register.schemas"), "{checks:?}");
-    proxy.fail(401);
-    let checks = values(&proxy.url(), &[]).check(Side::Value, &asked(60));
-    assert_eq!(checks.len(), 1);
-    assert!(checks[0].is_failed() && checks[0].hint.is_some(), "{checks:?}");
-    proxy.set(|_| Reply::Hold);
-    let late = values(&proxy.url(), &[]).check(Side::Value, &asked(1));
-    assert!(late[0].is_failed() && late[0].hint.is_some(), "{late:?}");
-}
-
-#[test]
-fn a_stop_ends_the_wait_for_a_registry() {
-    let proxy = Proxy::to(url());
-    proxy.fail(503);
-    let more = [
-        ("max.retries", "1000000"),
-        ("retries.wait.ms", "100000"),
-        ("retries.max.wait.ms", "100000"),
-    ];
-    let all: Vec<_> = props(&proxy.url(), &[])
-        .iter()
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    let mut props: Props = all.into_iter().collect();
-    for (key, value) in more {
-        props.insert(key, value);
-    }
-    let mut reader = make::<Toy>(&props, Side::Value).unwrap();
-    let stopped = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let seen = stopped.clone();
-    reader.set_cancel(Arc::new(move || seen.load(std::sync::atomic::Ordering::SeqCst)));
-    let thread = std::thread::spawn(move || {
-        decode(&mut *reader, batch("t", &[Some(&framed(1, "a"))])).map(|_| ()).unwrap_err().kind
-    });
-    testkit::eventually(Duration::from_secs(30), "a request", || {
-        (proxy.count("GET") > 0).then_some(())
-    });
-    stopped.store(true, std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(thread.join().unwrap(), ErrorKind::Cancelled);
 }
