@@ -9,7 +9,7 @@ use testkit::{
 };
 
 /// The answer to a validation of these properties.
-fn validate(worker: &Worker, properties: &[(&str, &str)], query: &str) -> Value {
+pub(crate) fn validate(worker: &Worker, properties: &[(&str, &str)], query: &str) -> Value {
     let config: serde_json::Map<String, Value> =
         properties.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
     let class = config["connector.class"].as_str().expect("a class");
@@ -32,7 +32,7 @@ fn lines(answer: &Value) -> Vec<(String, String, String)> {
 
 /// The line of that name has this outcome and says this.
 #[track_caller]
-fn expect(answer: &Value, name: &str, outcome: &str, part: &str) {
+pub(crate) fn expect(answer: &Value, name: &str, outcome: &str, part: &str) {
     let lines = lines(answer);
     let found = lines.iter().find(|(own, ..)| own == name);
     let (_, found, text) = found.unwrap_or_else(|| panic!("no line {name}: {lines:#?}"));

@@ -26,6 +26,7 @@ mod poison;
 mod positions;
 mod quickstart;
 mod refusals;
+mod registry;
 mod reports;
 mod rest;
 mod rest_load;
