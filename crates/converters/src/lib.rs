@@ -13,8 +13,6 @@ mod json_schema;
 mod kind;
 mod number;
 mod protobuf;
-// Until the formats are there.
-#[allow(dead_code, unused_imports)]
 mod registered;
 mod simple_header;
 mod string;

@@ -203,9 +203,4 @@ impl<R> Readers<R> {
             }),
         }
     }
-
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
 }

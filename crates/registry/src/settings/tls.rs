@@ -58,6 +58,7 @@ pub(super) struct Keys {
     /// The password of the private key, where it is not the store's.
     #[config(key = "schema.registry.ssl.key.password")]
     key_password: Option<Password>,
+    // Nobody reads what can be one value only.
     /// The name in the registry's certificate is always checked (https); an empty value, which would
     /// switch that off, is refused.
     #[config(
@@ -66,8 +67,7 @@ pub(super) struct Keys {
         importance = low,
         one_of("https")
     )]
-    #[expect(dead_code, reason = "there is one value; the key is checked and documented")]
-    endpoint: String,
+    _endpoint: String,
 }
 
 /// The stores that are read when a client is made.
