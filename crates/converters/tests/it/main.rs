@@ -11,6 +11,7 @@ mod encode;
 mod json_schema;
 mod prefix;
 mod properties;
+mod protobuf;
 mod simple;
 
 use api::{ConverterPlugin, Side};
