@@ -2,7 +2,7 @@
 
 use super::options::AvroOptions;
 use super::read::{self, Plan, Scratch};
-use super::schema::{AvroSchema, Name, Parser};
+use super::schema::{AvroSchema, Kind as SchemaKind, Parser};
 use super::write::Writer;
 use crate::batch::Rejection;
 use crate::registered::{Format, Written};
@@ -37,9 +37,13 @@ fn refer(parser: &mut Parser, schema: &Registered) -> Result<(), String> {
     Ok(())
 }
 
-/// The name of a record, an enum or a fixed that is the whole of a schema.
-fn name(schema: &AvroSchema) -> Option<String> {
-    schema.node(schema.root()).name().map(Name::full)
+/// The name of a record that is the whole of a schema. Subjects are named after nothing else: not
+/// after an enum or a fixed, nor after the branches of a union.
+fn record_name(schema: &AvroSchema) -> Option<String> {
+    match schema.kind(schema.root()) {
+        SchemaKind::Record(record) => Some(record.name.full()),
+        _ => None,
+    }
 }
 
 impl Format for Avro {
@@ -65,7 +69,7 @@ impl Format for Avro {
     }
 
     fn record_name(&self, schema: &Registered) -> Option<String> {
-        parse(schema).ok().as_ref().and_then(name)
+        parse(schema).ok().as_ref().and_then(record_name)
     }
 
     fn read(
@@ -88,7 +92,7 @@ impl Format for Avro {
         schema: Option<&Arc<Schema>>,
     ) -> Result<(Writer, Draft, Option<String>), String> {
         let writer = Writer::new(schema.map(AsRef::as_ref), &self.options)?;
-        let (text, name) = (writer.schema().text(), name(writer.schema()));
+        let (text, name) = (writer.schema().text(), record_name(writer.schema()));
         Ok((writer, Draft { kind: Kind::Avro, text, references: Vec::new() }, name))
     }
 
@@ -170,7 +174,17 @@ mod tests {
         );
         assert_eq!(rows.len(), 1);
         assert_eq!(avro.record_name(&outer).as_deref(), Some("n.Out"));
-        assert_eq!(avro.record_name(&registered("\"int\"", &[])), None);
+        let unnamed = [
+            r#""int""#,
+            r#"{"type":"enum","name":"n.E","symbols":["A"]}"#,
+            r#"{"type":"fixed","name":"n.F","size":2}"#,
+            r#"["null",{"type":"record","name":"n.R","fields":[]}]"#,
+        ];
+        for text in unnamed {
+            assert_eq!(avro.record_name(&registered(text, &[])), None, "{text}");
+        }
+        let error = r#"{"type":"error","name":"n.E","fields":[]}"#;
+        assert_eq!(avro.record_name(&registered(error, &[])).as_deref(), Some("n.E"));
         let lacking = avro.reader(&registered(text, &[])).err().unwrap();
         assert!(lacking.contains("does not define: n.In"), "{lacking}");
     }

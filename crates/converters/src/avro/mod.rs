@@ -11,6 +11,7 @@ mod format;
 mod markers;
 mod options;
 mod read;
+mod room;
 #[cfg(test)]
 mod round_trips;
 mod schema;

@@ -6,7 +6,7 @@
 use super::super::attributes::ANYTHING;
 use super::super::options::AvroOptions;
 use super::super::schema::{AvroSchema, Id, Kind, Node, Record};
-use super::types::{int_type, is_map_entry, logical, map_entry};
+use super::kinds::{int_type, is_map_entry, logical, map_entry};
 use super::{flattened, is_recursive};
 use data::{DAY_MS, Logical, Schema, Type, Value, Width};
 use serde_json::{Map, Value as Json};

@@ -10,13 +10,13 @@
 //! written out is limited.
 
 mod defaults;
-mod types;
+mod kinds;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use defaults::Defaults;
-pub(crate) use types::{int_type, is_anything, is_map_entry, logical, map_entry};
+pub(crate) use kinds::{int_type, is_anything, is_map_entry, logical, map_entry};
 
 use super::attributes::{
     CONNECT_DEFAULT, DEFAULT, DOC, FIELD_DEFAULT_FLAG, PARAMETERS, RECURSIVE, VERSION,
@@ -102,7 +102,7 @@ impl<'a> Mapping<'a> {
         }
         if let Some((inner, optional)) = self.flattened(id) {
             let of = Use { optional, doc: of.doc, ..Use::default() };
-            return self.schema(inner, of, depth + 1);
+            return self.schema(inner, of, depth);
         }
         match self.states.get(id.index()) {
             Some(State::Open) => self.recursive(id, of.optional),
@@ -152,7 +152,7 @@ impl<'a> Mapping<'a> {
     fn complete(
         &mut self,
         id: Id,
-        children: types::Children,
+        children: kinds::Children,
         outer: u64,
     ) -> Result<Arc<Schema>, String> {
         let node = self.avro.node(id);
@@ -205,7 +205,7 @@ impl<'a> Mapping<'a> {
                 builder = builder.parameter(name, value);
             }
         }
-        Ok(types::avro_parameters(node, builder))
+        Ok(kinds::avro_parameters(node, builder))
     }
 
     /// A type's schema in one place: optional, with a doc, a default, the version of the whole.

@@ -63,7 +63,7 @@ impl<'a> Compiler<'a> {
             _ if matches!(self.writer.kind(writer), Kind::Null) => {
                 Err(no_place(self.writer.node(writer), self.reader.node(reader)))
             }
-            _ => self.value(writer, reader, schema, depth + 1).map(|op| (Branch::Value(op), 0)),
+            _ => self.value(writer, reader, schema, depth).map(|op| (Branch::Value(op), 0)),
         };
         if !self.same {
             self.path.truncate(path);
@@ -107,7 +107,7 @@ impl<'a> Compiler<'a> {
             return Ok((Branch::Null, field_count(schema)));
         }
         if schema.is_none() || flattened(self.reader, self.options, branches).is_some() {
-            let op = self.value(writer, *to, schema, depth + 1)?;
+            let op = self.value(writer, *to, schema, depth)?;
             return Ok((Branch::Value(op), 0));
         }
         let is_null = |id: &&Id| matches!(self.reader.kind(**id), Kind::Null);
@@ -115,7 +115,7 @@ impl<'a> Compiler<'a> {
         let slot = before.filter(|id| !is_null(id)).count();
         let fields = schema.map(|schema| schema.fields()).unwrap_or_default();
         let inner = fields.get(slot).map(|field| &field.schema);
-        let op = self.value(writer, *to, inner, depth + 1)?;
+        let op = self.value(writer, *to, inner, depth)?;
         Ok((Branch::Field { op, slot: slot as u32 }, fields.len()))
     }
 }

@@ -23,6 +23,7 @@ mod tests;
 
 use super::connect::to_connect;
 use super::options::AvroOptions;
+use super::room::with_room;
 use super::schema::AvroSchema;
 use data::{Rows, Schema, Span};
 use ops::{Op, Program};
@@ -58,9 +59,11 @@ impl Plan {
         options: &AvroOptions,
         version: Option<i32>,
     ) -> Result<Plan, String> {
-        let schema = to_connect(writer, options, version)?;
-        let (program, root) = compile::compile(writer, None, options, schema.as_ref())?;
-        Ok(Plan { schema, program, root })
+        with_room(|| {
+            let schema = to_connect(writer, options, version)?;
+            let (program, root) = compile::compile(writer, None, options, schema.as_ref())?;
+            Ok(Plan { schema, program, root })
+        })
     }
 
     /// Values read as those of another schema: its fields in its order, by name or alias, with its
@@ -74,9 +77,11 @@ impl Plan {
         options: &AvroOptions,
         version: Option<i32>,
     ) -> Result<Plan, String> {
-        let schema = to_connect(reader, options, version)?;
-        let (program, root) = compile::compile(writer, Some(reader), options, schema.as_ref())?;
-        Ok(Plan { schema, program, root })
+        with_room(|| {
+            let schema = to_connect(reader, options, version)?;
+            let (program, root) = compile::compile(writer, Some(reader), options, schema.as_ref())?;
+            Ok(Plan { schema, program, root })
+        })
     }
 
     /// What some of the writer's values can be none of the reader's for, though others can.

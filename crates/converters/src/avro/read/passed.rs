@@ -28,7 +28,7 @@ impl Compiler<'_> {
             }
             Kind::Union(branches) => {
                 let at = self.skip_list(id, Skip::Union);
-                let skip = |branch: &Id| self.skip(*branch, depth + 1);
+                let skip = |branch: &Id| self.skip(*branch, depth);
                 let branches: Result<_, String> = branches.iter().map(skip).collect();
                 self.set_skip_list(at, branches?);
                 Skip::Union(at)

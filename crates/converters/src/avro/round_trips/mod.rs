@@ -187,7 +187,7 @@ fn records_deep_within_each_other_come_back() {
 }
 
 #[test]
-fn a_schema_of_200_levels_is_written() {
+fn a_schema_of_200_levels_that_may_be_null_comes_back() {
     let leaf = Arc::new(data::SchemaBuilder::new(data::Type::Int32).build().unwrap());
     let schema = (0..200).fold(leaf, |inner, level| {
         let schema = data::SchemaBuilder::structure().name(&format!("a.R{level}"));
@@ -201,6 +201,11 @@ fn a_schema_of_200_levels_is_written() {
     let mut bytes = Vec::new();
     writer.write(&rows, cell, &mut bytes).unwrap();
     assert_eq!(bytes, [2_u8; 201]);
+    let written = AvroSchema::parse(&writer.schema().text()).unwrap();
+    let plan = Plan::new(&written, &AvroOptions::default(), None).unwrap();
+    assert_eq!(plan.schema(), Some(&schema));
+    let again = read(&plan, &bytes);
+    assert_eq!(again.value(plan.schema(), again.root(0)), value);
     let deeper = (0..400)
         .fold(schema, |inner, _| Arc::new(data::SchemaBuilder::array(inner).build().unwrap()));
     let refused = Writer::new(Some(&deeper), &AvroOptions::default()).unwrap_err();

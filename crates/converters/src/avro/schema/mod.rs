@@ -23,7 +23,8 @@ pub(crate) use parse::Parser;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 
-/// Types within each other, the outermost counted as one. As deep as 1000 levels of JSON go.
+/// Types within each other, the outermost counted as one and unions not. As deep as 1000 levels of
+/// JSON go.
 pub(crate) const DEPTH_MAX: usize = 330;
 
 /// Custom attributes, in the order of the text; `logicalType`, `precision` and `scale` included.

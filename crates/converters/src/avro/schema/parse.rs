@@ -3,6 +3,7 @@
 //! As lenient as the registry, which has accepted the text: names may have any characters, defaults
 //! are not checked here. What cannot be understood is an error with the place of the type.
 
+use super::super::room::with_room;
 use super::name::Name;
 use super::{
     AvroBuilder, AvroSchema, DEPTH_MAX, Enum, Field, Fixed, Id, Kind, Node, Props, Record, json,
@@ -48,7 +49,7 @@ impl Parser {
 
     fn types(&mut self, text: &str) -> Result<Id, String> {
         let json = json::parse(text)?;
-        self.schema(&json, "", 1)
+        with_room(|| self.schema(&json, "", 1))
     }
 
     /// A type as it stands in a schema: a name, a union or an object.
@@ -73,11 +74,15 @@ impl Parser {
         found.ok_or_else(|| format!("The schema names a type that it does not define: {name}"))
     }
 
-    // What recurses holds as little as it can: schemas may be deep and stacks are not.
+    // What recurses holds as little as it can: schemas may be deep and stacks are not. A union is no
+    // level of its own: a field that may be null is as deep as one that may not.
     fn union(&mut self, branches: &[Json], space: &str, depth: usize) -> Result<Id, String> {
         let mut ids = Vec::with_capacity(branches.len());
         for branch in branches {
-            ids.push(self.schema(branch, space, depth + 1)?);
+            if branch.is_array() {
+                return Err(UNION_IN_UNION.to_owned());
+            }
+            ids.push(self.schema(branch, space, depth)?);
         }
         self.end_union(ids)
     }
@@ -87,7 +92,7 @@ impl Parser {
         for id in &branches {
             let node = self.builder.node(*id);
             if matches!(node.kind, Kind::Union(_)) {
-                return Err("A union has another union as a branch".to_owned());
+                return Err(UNION_IN_UNION.to_owned());
             }
             let name = node.name().map_or_else(|| node.kind.type_name().to_owned(), Name::full);
             if !seen.insert(name.clone()) {
@@ -249,6 +254,8 @@ impl Parser {
     }
 }
 
+const UNION_IN_UNION: &str = "A union has another union as a branch";
+
 fn too_deep() -> String {
     format!("The schema has types nested deeper than {DEPTH_MAX} levels")
 }
@@ -336,7 +343,7 @@ fn depth(schema: &AvroSchema) -> usize {
             Kind::Record(record) => {
                 record.fields.iter().rev().for_each(|field| child(&field.schema));
             }
-            Kind::Union(branches) => branches.iter().rev().for_each(child),
+            Kind::Union(branches) => open.extend(branches.iter().rev().map(|id| (*id, depth))),
             Kind::Array(inner) | Kind::Map(inner) => child(inner),
             _ => {}
         }

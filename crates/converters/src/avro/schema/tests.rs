@@ -115,3 +115,24 @@ fn nesting_has_a_limit() {
     let fault = parser.parse(r#"{"type":"array","items":"R0"}"#).unwrap_err();
     assert!(fault.contains("330 levels"), "{fault}");
 }
+
+/// Lists that may be null, within each other.
+fn nullable(levels: usize) -> String {
+    let open = r#"["null",{"type":"array","items":"#.repeat(levels);
+    format!("{open}\"int\"{}", "}]".repeat(levels))
+}
+
+#[test]
+fn a_union_is_no_level_of_the_nesting() {
+    assert_same(&nullable(DEPTH_MAX - 1));
+    let fault = AvroSchema::parse(&nullable(DEPTH_MAX)).unwrap_err();
+    assert!(fault.contains("330 levels"), "{fault}");
+    let mut parser = Parser::default();
+    let list = nullable(DEPTH_MAX - 2);
+    let record =
+        format!(r#"{{"type":"record","name":"R","fields":[{{"name":"f","type":{list}}}]}}"#);
+    parser.refer(&record).unwrap();
+    parser.parse(r#"["null","R"]"#).unwrap();
+    let unions = format!("{}{}", "[".repeat(900), "]".repeat(900));
+    assert!(AvroSchema::parse(&unions).unwrap_err().contains("another union as a branch"));
+}

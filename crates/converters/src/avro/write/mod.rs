@@ -26,6 +26,7 @@ mod tests;
 pub(in crate::avro) use binary::put_long;
 
 use super::options::AvroOptions;
+use super::room::with_room;
 use super::schema::AvroSchema;
 use super::to_avro;
 use compile::{Compiler, Target};
@@ -89,17 +90,4 @@ impl Writer {
         let context = step::Context { avro: &self.avro, rows };
         self.step.write(&context, cell, out).map_err(|fault| fault.to_string())
     }
-}
-
-/// Stack for a schema whose types are as deep within each other as they may be.
-const STACK_BYTES: usize = 32 << 20;
-
-/// Runs what recurses over a schema, once a schema, where there is stack for it.
-fn with_room<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
-    std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("avro schema".to_owned());
-        let thread = builder.stack_size(STACK_BYTES).spawn_scoped(scope, work);
-        let thread = thread.map_err(|why| format!("No thread to compile the schema in: {why}"))?;
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
