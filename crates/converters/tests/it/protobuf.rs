@@ -60,7 +60,10 @@ fn records_of_registered_messages_are_read_with_imports_and_indexes() {
         framed(id, b"\x02\x09"),
     ];
     let batch = decoded(&topic, &values);
-    assert_eq!(json(&batch.values, 0), r#"{"id":7,"lines":[{"sku":"a","n":2}],"at":1000}"#);
+    assert_eq!(
+        json(&batch.values, 0),
+        r#"{"id":7,"lines":[{"sku":"a","n":2}],"at":"1970-01-01T00:00:01.000Z"}"#
+    );
     assert_eq!(json(&batch.values, 2), r#"{"yes":true}"#);
     assert_eq!(json(&batch.values, 3), "{}");
     assert_eq!(batch.values.schema(0).unwrap().name(), Some("Order"));
