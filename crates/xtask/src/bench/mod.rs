@@ -4,6 +4,7 @@
 //! They run for minutes on a quiet machine, so they are a chore and no tests. Results are kept in
 //! `bench/results` with the machine described.
 
+mod avro;
 mod data;
 mod files;
 mod machine;
@@ -31,6 +32,8 @@ pub(crate) enum Bench {
     Pg(pg::Args),
     /// Converters alone: nanoseconds and allocations a record
     Data(data::Args),
+    /// Avro: nanoseconds a record beside other readers, and Kafka into PostgreSQL with a registry
+    Avro(avro::Args),
     /// The REST interface with a thousand connectors: time to list them, memory
     Rest(rest::Args),
 }
@@ -45,6 +48,7 @@ pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
         Bench::Files(args) => files::run(&args),
         Bench::Pg(args) => pg::run(&args),
         Bench::Data(args) => data::run(&args),
+        Bench::Avro(args) => avro::run(&args),
         Bench::Rest(args) => rest::run(&args),
     }
 }

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::bench::table::{Goal, Section, Series, paired_ratio};
 
 /// What is done to every record, under a name.
-pub(super) struct Case {
+pub(in crate::bench) struct Case {
     name: String,
     /// Bytes a record.
     bytes: usize,
@@ -33,7 +33,7 @@ enum Kind {
 
 impl Case {
     /// `pass` goes once over `records` records of `bytes` bytes each.
-    pub(super) fn new(
+    pub(in crate::bench) fn new(
         name: impl Into<String>,
         bytes: usize,
         records: usize,
@@ -51,19 +51,19 @@ impl Case {
         }
     }
 
-    pub(super) fn wanted_ns(self, at_most: f64) -> Case {
+    pub(in crate::bench) fn wanted_ns(self, at_most: f64) -> Case {
         Case { ns_goal: Some(at_most), ..self }
     }
 
-    pub(super) fn wanted_ratio(self, at_most: f64) -> Case {
+    pub(in crate::bench) fn wanted_ratio(self, at_most: f64) -> Case {
         Case { kind: Kind::Ours(Some(at_most)), ..self }
     }
 
-    pub(super) fn yardstick(self) -> Case {
+    pub(in crate::bench) fn yardstick(self) -> Case {
         Case { kind: Kind::Yardstick, ..self }
     }
 
-    pub(super) fn aside(self) -> Case {
+    pub(in crate::bench) fn aside(self) -> Case {
         Case { kind: Kind::Aside, ..self }
     }
 
@@ -102,23 +102,23 @@ impl Case {
 }
 
 /// Cases in one table.
-pub(super) struct Group {
+pub(in crate::bench) struct Group {
     title: String,
     cases: Vec<Case>,
     notes: Vec<String>,
 }
 
 impl Group {
-    pub(super) fn new(title: &str, cases: Vec<Case>) -> Group {
+    pub(in crate::bench) fn new(title: &str, cases: Vec<Case>) -> Group {
         Group { title: title.to_owned(), cases, notes: Vec::new() }
     }
 
-    pub(super) fn note(mut self, note: &str) -> Group {
+    pub(in crate::bench) fn note(mut self, note: &str) -> Group {
         self.notes.push(note.to_owned());
         self
     }
 
-    pub(super) fn measure(&mut self, passes: usize) -> Section {
+    pub(in crate::bench) fn measure(&mut self, passes: usize) -> Section {
         for case in &mut self.cases {
             case.rehearse();
         }

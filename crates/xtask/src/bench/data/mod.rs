@@ -7,12 +7,12 @@
 //!
 //! A new subject is a module with `groups`, named in [`SUBJECTS`].
 
-mod case;
-mod reading;
-mod records;
+pub(super) mod case;
+pub(super) mod reading;
+pub(super) mod records;
 mod tapes;
 mod transforming;
-mod writing;
+pub(super) mod writing;
 
 use std::{fs, process::ExitCode};
 

@@ -60,7 +60,7 @@ fn plain(records: usize) -> Result<Group> {
 }
 
 /// Our JSON converter, as a task makes it.
-pub(super) fn json(schemas: bool) -> Result<Box<dyn Converter>> {
+pub(in crate::bench) fn json(schemas: bool) -> Result<Box<dyn Converter>> {
     let plugin = converters::find("JsonConverter").context("there is no JSON converter")?;
     let schemas = if schemas { "true" } else { "false" };
     let props: Props = [("schemas.enable", schemas)].into_iter().collect();
@@ -73,15 +73,22 @@ fn decode_first(converter: &mut dyn Converter, fetched: &Fetched) {
     }
 }
 
-/// A pass that decodes every batch. Every record must be readable.
-fn decode(name: &str, mut converter: Box<dyn Converter>, fetched: Fetched) -> Result<Case> {
+/// A pass that prepares and decodes every batch. Every record must be readable.
+pub(in crate::bench) fn decode(
+    name: &str,
+    mut converter: Box<dyn Converter>,
+    fetched: Fetched,
+) -> Result<Case> {
     for mut batch in fetched.fresh() {
+        converter.prepare(Side::Value, &batch.raw)?;
         converter.decode(Side::Value, &mut batch);
         let first = batch.rejects.first();
         ensure!(first.is_none(), "{name}: {}", first.map_or("", |reject| &reject.message));
     }
     Ok(Case::new(name, fetched.bytes, fetched.records, move || {
         for mut batch in fetched.fresh() {
+            let prepared = converter.prepare(Side::Value, &batch.raw);
+            assert!(prepared.is_ok(), "it was prepared for the same records before");
             converter.decode(Side::Value, &mut batch);
             black_box(&batch.values);
         }

@@ -8,11 +8,11 @@ use data::{Batch, RawBatch, RawBatchBuilder, TimestampType, TopicPartition};
 use crate::bench::workload::{Generation, Order, SCHEMA_JSON};
 
 /// Records in a batch, as a sink under load gets them.
-pub(super) const BATCH_ROWS: usize = 5_000;
+pub(in crate::bench) const BATCH_ROWS: usize = 5_000;
 
 /// How an order is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in crate::bench) enum Form {
     /// As every other measurement has it, schema first.
     Envelope,
     /// The schema behind the payload.
@@ -30,18 +30,32 @@ pub(super) enum Form {
 
 /// Batches over memory that is not read otherwise.
 #[derive(Clone)]
-pub(super) struct Fetched {
-    pub(super) batches: Arc<[Arc<RawBatch>]>,
-    pub(super) records: usize,
+pub(in crate::bench) struct Fetched {
+    pub(in crate::bench) batches: Arc<[Arc<RawBatch>]>,
+    pub(in crate::bench) records: usize,
     /// Bytes a record as Kafka delivers it.
-    pub(super) bytes: usize,
+    pub(in crate::bench) bytes: usize,
 }
 
 impl Fetched {
     /// `records` orders; those that begin with `prefix` are kept without it.
-    pub(super) fn new(form: Form, records: usize, prefix: Option<&Arc<[u8]>>) -> Fetched {
+    pub(in crate::bench) fn new(form: Form, records: usize, prefix: Option<&Arc<[u8]>>) -> Fetched {
+        let mut text = String::new();
+        Fetched::of(records, prefix, |id, value| {
+            text.clear();
+            form.write(id, &mut text);
+            value.extend_from_slice(text.as_bytes());
+        })
+    }
+
+    /// The same with values that `write` appends, given the record's number.
+    pub(in crate::bench) fn of(
+        records: usize,
+        prefix: Option<&Arc<[u8]>>,
+        mut write: impl FnMut(i64, &mut Vec<u8>),
+    ) -> Fetched {
         let mut bytes = 0;
-        let mut value = String::new();
+        let mut value = Vec::new();
         let mut batches = Vec::new();
         for first in (0..records).step_by(BATCH_ROWS) {
             let mut builder = RawBatchBuilder::new(TopicPartition::new("orders", 0));
@@ -49,10 +63,10 @@ impl Fetched {
             let end = (first + BATCH_ROWS).min(records);
             for id in first as i64..end as i64 {
                 value.clear();
-                form.write(id, &mut value);
+                write(id, &mut value);
                 bytes += value.len();
                 let created = TimestampType::CreateTime;
-                builder.push(id, id, created, None, Some(value.as_bytes()));
+                builder.push(id, id, created, None, Some(&value));
             }
             batches.push(Arc::new(builder.finish(end as i64)));
         }
@@ -60,7 +74,7 @@ impl Fetched {
     }
 
     /// The values one after the other.
-    pub(super) fn each_value(&self, mut read: impl FnMut(&[u8])) {
+    pub(in crate::bench) fn each_value(&self, mut read: impl FnMut(&[u8])) {
         for batch in &*self.batches {
             for row in 0..batch.len() {
                 if let Some(value) = batch.value_parts(row) {
@@ -71,7 +85,7 @@ impl Fetched {
     }
 
     /// Fresh batches, not decoded yet.
-    pub(super) fn fresh(&self) -> impl Iterator<Item = Batch> {
+    pub(in crate::bench) fn fresh(&self) -> impl Iterator<Item = Batch> {
         self.batches.iter().map(|raw| Batch::new(raw.clone()))
     }
 }
@@ -116,8 +130,7 @@ fn members(order: &Order) -> Vec<String> {
 
 fn eight(order: &Order) -> Vec<String> {
     let mut members = members(order);
-    let days = order.id.rem_euclid(90);
-    members.push(format!("\"terms\":\"net {days:02} days; carriage is paid.\""));
+    members.push(format!("\"terms\":\"{}\"", order.terms()));
     members
 }
 

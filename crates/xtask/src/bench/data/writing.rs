@@ -25,8 +25,12 @@ pub(super) fn groups(args: &Args) -> Result<Vec<Group>> {
 }
 
 /// The rows of a form, ready for what is done to rows.
-pub(super) fn decoded(mut converter: Box<dyn Converter>, form: Form, records: usize) -> Vec<Batch> {
-    let fetched = Fetched::new(form, records, None);
+pub(super) fn decoded(converter: Box<dyn Converter>, form: Form, records: usize) -> Vec<Batch> {
+    rows(converter, &Fetched::new(form, records, None))
+}
+
+/// The rows of these records, which need no preparation.
+pub(in crate::bench) fn rows(mut converter: Box<dyn Converter>, fetched: &Fetched) -> Vec<Batch> {
     let mut batches: Vec<Batch> = fetched.fresh().collect();
     for batch in &mut batches {
         converter.decode(Side::Value, batch);
@@ -35,7 +39,11 @@ pub(super) fn decoded(mut converter: Box<dyn Converter>, form: Form, records: us
 }
 
 /// A pass that encodes every batch. Bytes are those of the encoded record.
-fn encode(name: &str, mut converter: Box<dyn Converter>, batches: Vec<Batch>) -> Result<Case> {
+pub(in crate::bench) fn encode(
+    name: &str,
+    mut converter: Box<dyn Converter>,
+    batches: Vec<Batch>,
+) -> Result<Case> {
     let mut out = Encoded::default();
     let (mut bytes, mut records) = (0, 0);
     for batch in &batches {

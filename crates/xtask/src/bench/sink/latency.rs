@@ -82,9 +82,9 @@ fn produce(
     topic: &Topic,
     id: i64,
 ) -> Result<()> {
-    let mut value = String::new();
+    let mut value = Vec::new();
     write(&Order::new(id, Generation::First), topic.form, &mut value);
-    send(producer, &topic.name, id, value.as_bytes())
+    send(producer, (&topic.name, 0), id, &value)
 }
 
 /// Milliseconds from produced to visible, in the records' order.

@@ -14,11 +14,16 @@ mod memory;
 mod restart;
 mod sqlite;
 pub(super) mod topics;
-mod transfer;
+pub(super) mod transfer;
 mod upsert;
 pub(super) mod write;
 
-use std::{collections::BTreeSet, fs, path::PathBuf, process::ExitCode};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, Result};
 use testkit::postgres::{Client, Database};
@@ -73,12 +78,12 @@ impl Subject {
 }
 
 /// What all subjects share.
-struct Bench {
-    binary: PathBuf,
-    bootstrap: String,
-    database: Database,
-    records: u64,
-    runs: usize,
+pub(super) struct Bench {
+    pub(super) binary: PathBuf,
+    pub(super) bootstrap: String,
+    pub(super) database: Database,
+    pub(super) records: u64,
+    pub(super) runs: usize,
     quick: bool,
     topics: Topics,
 }
@@ -92,8 +97,9 @@ struct Topics {
 }
 
 impl Bench {
-    fn new(args: &Args) -> Result<Bench> {
-        let binary = match &args.binary {
+    /// With this binary, or a new release build.
+    pub(super) fn new(binary: Option<&Path>, quick: bool, runs: usize) -> Result<Bench> {
+        let binary = match binary {
             Some(binary) => binary.canonicalize().with_context(|| binary.display().to_string())?,
             None => super::build_copycat()?,
         };
@@ -101,9 +107,9 @@ impl Bench {
             binary,
             bootstrap: testkit::kafka::bootstrap(),
             database: testkit::postgres::database(),
-            records: if args.quick { 100_000 } else { 1_000_000 },
-            runs: if args.quick { 1 } else { args.runs.max(1) },
-            quick: args.quick,
+            records: if quick { 100_000 } else { 1_000_000 },
+            runs: if quick { 1 } else { runs.max(1) },
+            quick,
             topics: Topics::default(),
         })
     }
@@ -143,7 +149,7 @@ impl Bench {
         self.topics.plain.as_ref().context("the topic was not filled")
     }
 
-    fn client(&self) -> Client {
+    pub(super) fn client(&self) -> Client {
         self.database.client()
     }
 
@@ -172,7 +178,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     if args.ten_million {
         subjects.insert(Subject::Memory);
     }
-    let mut bench = Bench::new(args)?;
+    let mut bench = Bench::new(args.binary.as_deref(), args.quick, args.runs)?;
     bench.fill(&subjects)?;
     let mut report = opening(&bench, args);
     print(&report);

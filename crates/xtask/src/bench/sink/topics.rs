@@ -11,6 +11,8 @@ use rdkafka::{
     types::RDKafkaErrorCode,
 };
 
+use testkit::avro::Avro;
+
 use crate::bench::say;
 use crate::bench::workload::{Generation, Order};
 
@@ -18,9 +20,11 @@ use crate::bench::workload::{Generation, Order};
 pub(in crate::bench) enum Form {
     Envelope,
     Plain,
+    /// Avro behind this id of a schema.
+    Avro(i32),
 }
 
-/// A topic of one partition with the orders `0..records`; it is deleted with this value.
+/// A topic with the orders `0..records`; it is deleted with this value.
 pub(in crate::bench) struct Topic {
     bootstrap: String,
     pub(in crate::bench) name: String,
@@ -35,14 +39,27 @@ impl Topic {
         generation: Generation,
         records: u64,
     ) -> Result<Topic> {
-        let topic = Topic::empty(bootstrap, form, records);
-        say(&format!("producing {records} orders ({form:?}, {generation:?} generation)"));
+        Topic::spread(bootstrap, &[form], generation, records, 1)
+    }
+
+    /// The same over some partitions, in these forms in turn.
+    pub(in crate::bench) fn spread(
+        bootstrap: &str,
+        forms: &[Form],
+        generation: Generation,
+        records: u64,
+        partitions: i32,
+    ) -> Result<Topic> {
+        let form = *forms.first().context("a topic has a form")?;
+        let topic = Topic::of(bootstrap, form, records, partitions);
+        say(&format!("producing {records} orders ({forms:?}, {generation:?} generation)"));
         let producer = producer(bootstrap, 5)?;
-        let mut value = String::new();
-        for id in 0..i64::try_from(records)? {
+        let mut value = Vec::new();
+        for (id, form) in (0..i64::try_from(records)?).zip(forms.iter().cycle()) {
             value.clear();
-            write(&Order::new(id, generation), form, &mut value);
-            send(&producer, &topic.name, id, value.as_bytes())?;
+            write(&Order::new(id, generation), *form, &mut value);
+            let partition = i32::try_from(id / forms.len() as i64 % i64::from(partitions))?;
+            send(&producer, (&topic.name, partition), id, &value)?;
         }
         producer.flush(Duration::from_secs(120)).context("the orders are not acknowledged")?;
         let ends = testkit::kafka::end_offsets(bootstrap, &topic.name);
@@ -51,8 +68,12 @@ impl Topic {
     }
 
     pub(in crate::bench) fn empty(bootstrap: &str, form: Form, records: u64) -> Topic {
+        Topic::of(bootstrap, form, records, 1)
+    }
+
+    fn of(bootstrap: &str, form: Form, records: u64, partitions: i32) -> Topic {
         let name = testkit::kafka::topic_name("bench-orders");
-        testkit::kafka::create_topic(bootstrap, &name, 1);
+        testkit::kafka::create_topic(bootstrap, &name, partitions);
         Topic { bootstrap: bootstrap.to_owned(), name, form, records }
     }
 }
@@ -65,11 +86,27 @@ impl Drop for Topic {
     }
 }
 
-pub(in crate::bench) fn write(order: &Order, form: Form, out: &mut String) {
+pub(in crate::bench) fn write(order: &Order, form: Form, out: &mut Vec<u8>) {
+    let mut text = String::new();
     match form {
-        Form::Envelope => order.envelope(out),
-        Form::Plain => order.plain(out),
+        Form::Envelope => order.envelope(&mut text),
+        Form::Plain => order.plain(&mut text),
+        Form::Avro(id) => out.extend_from_slice(&avro(Avro::of(id), order).done()),
     }
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The seven fields of an order behind what the message has already.
+pub(in crate::bench) fn avro(message: Avro, order: &Order) -> Avro {
+    let Order { id, customer, amount, currency, created_ms, note, paid } = order;
+    message
+        .long(*id)
+        .text(customer)
+        .fixed(&amount.to_le_bytes())
+        .text(currency)
+        .long(*created_ms)
+        .text(note)
+        .fixed(&[u8::from(*paid)])
 }
 
 /// A refused record must not pass as one that was never slow.
@@ -104,13 +141,13 @@ pub(in crate::bench) fn producer(
 
 pub(in crate::bench) fn send(
     producer: &BaseProducer<Outcomes>,
-    topic: &str,
+    (topic, partition): (&str, i32),
     id: i64,
     value: &[u8],
 ) -> Result<()> {
     let key = id.to_be_bytes();
     loop {
-        let record = BaseRecord::to(topic).partition(0).key(key.as_slice()).payload(value);
+        let record = BaseRecord::to(topic).partition(partition).key(key.as_slice()).payload(value);
         match producer.send(record) {
             Ok(()) => break,
             Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => {

@@ -25,38 +25,38 @@ const LOOK: Duration = Duration::from_millis(5);
 const SLOWEST: u64 = 2_000;
 
 /// Says how many records are visible.
-pub(super) trait Watch {
+pub(in crate::bench) trait Watch {
     fn done(&mut self) -> Result<u64>;
 }
 
 /// What a run is made of.
-pub(super) struct Transfer<'a> {
-    pub(super) bench: &'a Bench,
-    pub(super) topic: &'a Topic,
-    pub(super) connector: String,
+pub(in crate::bench) struct Transfer<'a> {
+    pub(in crate::bench) bench: &'a Bench,
+    pub(in crate::bench) topic: &'a Topic,
+    pub(in crate::bench) connector: String,
     properties: Vec<(String, String)>,
     /// The run ends when so many records are visible.
-    pub(super) until: u64,
+    pub(in crate::bench) until: u64,
 }
 
 /// One measured run.
 #[derive(Clone, Debug)]
-pub(super) struct Sample {
+pub(in crate::bench) struct Sample {
     rows: u64,
     /// From exec to the last row, in seconds.
     whole_s: f64,
     /// Rows that were visible when the first was, and when that was.
     first_rows: u64,
     first_s: f64,
-    pub(super) cpu_s: f64,
-    pub(super) peak_mb: f64,
+    pub(in crate::bench) cpu_s: f64,
+    pub(in crate::bench) peak_mb: f64,
     /// CPU seconds by kind of thread.
-    pub(super) threads: BTreeMap<String, f64>,
+    pub(in crate::bench) threads: BTreeMap<String, f64>,
 }
 
 impl Sample {
     /// Rows a second, without the start.
-    pub(super) fn rate(&self) -> f64 {
+    pub(in crate::bench) fn rate(&self) -> f64 {
         let seconds = (self.whole_s - self.first_s).max(0.001);
         self.rows.saturating_sub(self.first_rows) as f64 / seconds
     }
@@ -72,7 +72,7 @@ impl Sample {
 
 impl<'a> Transfer<'a> {
     /// Into the PostgreSQL table `orders`.
-    pub(super) fn new(bench: &'a Bench, topic: &'a Topic) -> Transfer<'a> {
+    pub(in crate::bench) fn new(bench: &'a Bench, topic: &'a Topic) -> Transfer<'a> {
         let transfer = Transfer {
             bench,
             topic,
@@ -87,19 +87,19 @@ impl<'a> Transfer<'a> {
     }
 
     /// A property of the connector; it wins over an earlier one.
-    pub(super) fn set(mut self, key: &str, value: &str) -> Transfer<'a> {
+    pub(in crate::bench) fn set(mut self, key: &str, value: &str) -> Transfer<'a> {
         self.properties.retain(|(known, _)| known != key);
         self.properties.push((key.to_owned(), value.to_owned()));
         self
     }
 
     /// Transactions of so many rows, at most.
-    pub(super) fn transactions_of(self, rows: u64) -> Transfer<'a> {
+    pub(in crate::bench) fn transactions_of(self, rows: u64) -> Transfer<'a> {
         let rows = rows.to_string();
         self.set("batch.size", &rows).set("consumer.override.max.poll.records", &rows)
     }
 
-    pub(super) fn setup(&self) -> WorkerSetup {
+    pub(in crate::bench) fn setup(&self) -> WorkerSetup {
         let envelope = self.topic.form == Form::Envelope;
         let mut properties = vec![("topics", self.topic.name.as_str()), ("tasks.max", "1")];
         properties.extend(self.properties.iter().map(|(k, v)| (k.as_str(), v.as_str())));
@@ -113,12 +113,12 @@ impl<'a> Transfer<'a> {
     }
 
     /// How far this connector has come, as its positions say.
-    pub(super) fn positions(&self) -> Positions {
+    pub(in crate::bench) fn positions(&self) -> Positions {
         Positions { client: self.bench.client(), connector: self.connector.clone() }
     }
 
     /// Runs until everything is visible.
-    pub(super) fn measure(&self, watch: &mut dyn Watch) -> Result<Sample> {
+    pub(in crate::bench) fn measure(&self, watch: &mut dyn Watch) -> Result<Sample> {
         let start = Instant::now();
         let mut worker = self.setup().launch();
         let mut first = None;
@@ -151,14 +151,14 @@ impl<'a> Transfer<'a> {
 }
 
 /// Watches the positions that the worker writes with the rows.
-pub(super) struct Positions {
+pub(in crate::bench) struct Positions {
     client: Client,
     connector: String,
 }
 
 impl Positions {
     /// Records done, and a number that grows when the partitions are claimed.
-    pub(super) fn read(&mut self) -> Result<(u64, u64)> {
+    pub(in crate::bench) fn read(&mut self) -> Result<(u64, u64)> {
         let sql = format!(
             "SELECT coalesce(sum(next_offset), 0), coalesce(sum(epoch), 0) FROM copycat_offsets \
              WHERE owner LIKE '%/connect-{}'",
@@ -182,7 +182,7 @@ impl Watch for Positions {
 }
 
 /// Watches the first and the last row, for runs without positions.
-pub(super) struct Rows {
+pub(in crate::bench) struct Rows {
     client: Client,
     /// Rows that are visible with the first one.
     transaction: u64,
@@ -190,7 +190,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(bench: &Bench, transaction: u64, until: u64) -> Rows {
+    pub(in crate::bench) fn new(bench: &Bench, transaction: u64, until: u64) -> Rows {
         Rows { client: bench.client(), transaction, until }
     }
 }
@@ -209,17 +209,17 @@ impl Watch for Rows {
 
 /// The runs of one case.
 #[derive(Default)]
-pub(super) struct Case {
-    pub(super) rates: Series,
+pub(in crate::bench) struct Case {
+    pub(in crate::bench) rates: Series,
     with_start: Series,
-    pub(super) per_cpu_s: Series,
+    pub(in crate::bench) per_cpu_s: Series,
     peaks: Series,
     /// Of the last run: nanoseconds a row by kind of thread.
-    pub(super) threads: BTreeMap<String, f64>,
+    pub(in crate::bench) threads: BTreeMap<String, f64>,
 }
 
 impl Case {
-    pub(super) fn add(&mut self, sample: &Sample) {
+    pub(in crate::bench) fn add(&mut self, sample: &Sample) {
         self.rates.push(sample.rate());
         self.with_start.push(sample.rate_with_start());
         self.per_cpu_s.push(sample.rows_per_cpu_s());
@@ -229,16 +229,16 @@ impl Case {
             threads.map(|(name, s)| (name.clone(), s * 1e9 / sample.rows as f64)).collect();
     }
 
-    pub(super) fn add_rate(&mut self, rate: f64) {
+    pub(in crate::bench) fn add_rate(&mut self, rate: f64) {
         self.rates.push(rate);
     }
 
-    pub(super) fn rate_cell(&self) -> String {
+    pub(in crate::bench) fn rate_cell(&self) -> String {
         self.rates.spread(thousands)
     }
 
     /// With start, rows per CPU-second, peak memory.
-    pub(super) fn own_cells(&self) -> [String; 3] {
+    pub(in crate::bench) fn own_cells(&self) -> [String; 3] {
         [
             thousands(self.with_start.median()),
             self.per_cpu_s.spread(thousands),
@@ -246,7 +246,7 @@ impl Case {
         ]
     }
 
-    pub(super) fn peak_mb(&self) -> f64 {
+    pub(in crate::bench) fn peak_mb(&self) -> f64 {
         self.peaks.max()
     }
 }

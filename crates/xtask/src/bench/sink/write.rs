@@ -11,7 +11,7 @@ use super::Bench;
 use crate::bench::workload::{Generation, Order};
 
 /// The table as the workload defines it.
-pub(super) fn create_table(bench: &Bench, created: &str, key: &str) {
+pub(in crate::bench) fn create_table(bench: &Bench, created: &str, key: &str) {
     let mut client = bench.client();
     client.execute("DROP TABLE IF EXISTS orders");
     client.execute(&format!(
@@ -27,12 +27,12 @@ pub(super) fn create_usual_table(bench: &Bench) {
     create_table(bench, "TIMESTAMP", "PRIMARY KEY");
 }
 
-pub(super) fn checkpoint(bench: &Bench) {
+pub(in crate::bench) fn checkpoint(bench: &Bench) {
     bench.client().execute("CHECKPOINT");
 }
 
 /// Exactly these rows are there, each once.
-pub(super) fn check_rows(bench: &Bench, rows: u64, condition: &str) -> Result<()> {
+pub(in crate::bench) fn check_rows(bench: &Bench, rows: u64, condition: &str) -> Result<()> {
     let sql = format!(
         "SELECT count(*) || ' ' || count(DISTINCT id) || ' ' || coalesce(max(id), -1) FROM orders \
          WHERE {condition}"
