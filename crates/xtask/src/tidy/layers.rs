@@ -55,7 +55,7 @@ const SERVER: &[&str] = &[
 
 /// The benchmarks and checks of what the other crates offer.
 const XTASK: &[&str] =
-    &["data", "config", "api", "converters", "transforms", "sql", "golden", "testkit"];
+    &["data", "config", "api", "registry", "converters", "transforms", "sql", "golden", "testkit"];
 
 /// Crates of others that only some of ours may use.
 const RESERVED: [(&str, &[&str]); 5] = [
