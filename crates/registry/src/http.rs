@@ -36,6 +36,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) path: &'a str,
     /// With a body it is a POST, without a GET.
     pub(crate) body: Option<&'a Value>,
+    /// Not every registry has this path: that it is not there is an answer, of code 0.
+    pub(crate) optional: bool,
 }
 
 /// What the registry answers: a success, or its own reason for none.
@@ -49,6 +51,8 @@ pub(crate) enum Answer {
 pub(crate) struct Http {
     agent: Agent,
     urls: Vec<Url>,
+    /// For messages: the proxy that they are asked through.
+    via: String,
     /// The address that answered last.
     current: AtomicUsize,
     login: Login,
@@ -94,6 +98,9 @@ impl Http {
         Ok(Http {
             agent,
             urls: settings.urls.clone(),
+            via: settings.proxy.as_ref().map_or_else(String::new, |(host, port)| {
+                format!(" (through the proxy {host}:{port})")
+            }),
             current: AtomicUsize::new(0),
             login: settings.login.clone(),
             headers: settings.headers.clone(),
@@ -130,7 +137,7 @@ impl Http {
                     }
                     Err(Trouble::Wrong(error)) => return Err(error),
                     Err(Trouble::Away(why, wait)) => {
-                        troubles.push(format!("{}: {why}", url.base));
+                        troubles.push(format!("{}{}: {why}", url.base, self.via));
                         wait_asked = wait_asked.max(wait);
                     }
                 }
@@ -187,6 +194,10 @@ impl Http {
             (200..=299, Some(json)) => Ok(Answer::Success(json)),
             (408 | 425 | 429 | 500.., json) => {
                 Err(Trouble::Away(fault::status_text(status, json.as_ref()), wait))
+            }
+            (404 | 405, json) if ask.optional && !fault::is_numbered(json.as_ref()) => {
+                let message = format!("it does not have {}", ask.path);
+                Ok(Answer::Refusal(crate::Refused { status, code: 0, message }))
             }
             (_, json) => {
                 let asked = format!("{} {}{}", ask.method(), url.base, ask.path);

@@ -24,7 +24,6 @@ pub(crate) use format::{Format, Written};
 pub(crate) use inline::{INLINE, inline};
 
 use crate::batch::{Rejection, decode_batch_by_row, whole};
-use crate::kind::converter_def;
 use api::{Cancel, Check, Checking, Converter, EncodeError, Encoded, Error, Result, Side, Topics};
 use asking::Asking;
 use config::{ConfigDef, Props};
@@ -37,7 +36,7 @@ use writers::Writers;
 
 /// The settings of a converter of this format: of the registry, of schemas, and the format's own.
 pub(crate) fn config_def<F: Format>() -> ConfigDef {
-    converter_def()
+    options::sides(F::CLASS)
         .merge(registry::settings::config_def())
         .merge(options::def())
         .merge(F::config_def())
@@ -50,14 +49,7 @@ pub(crate) fn config_def<F: Format>() -> ConfigDef {
 /// headers.
 pub(crate) fn make<F: Format>(props: &Props, side: Side) -> Result<Box<dyn Converter>> {
     if side == Side::Header {
-        return Err(Error::config(format!(
-            "{} is no converter of headers: headers name no schema of a registry",
-            F::CLASS
-        ))
-        .hint(
-            "set header.converter to org.apache.kafka.connect.storage.SimpleHeaderConverter or \
-             org.apache.kafka.connect.json.JsonConverter",
-        ));
+        return Err(Error::config(options::no_headers(F::CLASS)).hint(options::HEADERS_HINT));
     }
     let options = Options::from_props(props)?;
     let registry = Asking::new(Registry::shared(&Settings::from_props(props)?)?);
@@ -120,14 +112,15 @@ impl<F: Format> Converter for RegisteredConverter<F> {
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
         let raw = Arc::clone(&batch.raw);
-        let (format, readers) = (&mut self.format, &mut self.readers);
-        let in_header = self.options.side(side == Side::Key).id_from_header && raw.has_headers();
+        let (format, readers, options) = (&mut self.format, &mut self.readers, &self.options);
+        let in_header = options.side(side == Side::Key).id_from_header && raw.has_headers();
         decode_batch_by_row(side, batch, self.cells_per_row, |row, parts, rows| {
             whole(parts, rows, |bytes, place, rows| {
                 let header = if in_header { readers::header(side, &raw, row) } else { None };
+                let refuse = |why| reject::<F>(unnamed(why, options, side, &raw));
                 let named = readers::split(header, bytes);
-                let named = named.map_err(|unframed| reject::<F>(unframed.to_string()))?;
-                let known = readers.get(named.id, raw.topic()).map_err(reject::<F>)?;
+                let named = named.map_err(|unframed| refuse(unframed.to_string()))?;
+                let known = readers.get(named.id, raw.topic()).map_err(refuse)?;
                 read(format, known, &named, (bytes, place), rows)
             })
         });
@@ -175,6 +168,16 @@ fn read<F: Format>(
         let whose = format!(" (schema id {}{})", named.id, subject.unwrap_or_default());
         Rejection { message: rejection.message + &whose, ..rejection }
     })
+}
+
+/// Why no schema is known of a record, with the subject that it should be in.
+fn unnamed(why: String, options: &Options, side: Side, raw: &RawBatch) -> String {
+    let key = side == Side::Key;
+    // A subject that is made from a record's name is known only with the schema.
+    match options.side(key).strategy.subject(raw.topic(), key, None) {
+        Ok(subject) => format!("{why} (subject {subject})"),
+        Err(_) => why,
+    }
 }
 
 /// A record that cannot be read.

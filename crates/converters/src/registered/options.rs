@@ -1,7 +1,7 @@
 //! Settings that the converters with a registry share, beside those of the client.
 
 use api::{Error, Result};
-use config::{Config, ConfigDef, Props, Validator, Value};
+use config::{Config, ConfigDef, ConfigKey, Importance, Props, Type, Validator, Value};
 use registry::subject::Strategy;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,6 +138,32 @@ pub(super) struct SideOptions {
 
 pub(super) fn def() -> ConfigDef {
     Keys::def()
+}
+
+/// A definition of `converter.type` alone, for a converter of this class.
+pub(super) fn sides(class: &'static str) -> ConfigDef {
+    let side = move |_: &str, value: &Value| match value {
+        Value::String(side) if side == "header" => {
+            Err(format!("{}; {HEADERS_HINT}", no_headers(class)))
+        }
+        _ => Ok(()),
+    };
+    let known = Validator::OneOf(["key", "value"].map(str::to_owned).to_vec());
+    let mut def = ConfigDef::new();
+    def.define(ConfigKey {
+        importance: Importance::Low,
+        validator: Some(Validator::All(vec![Validator::custom(side), known])),
+        documentation: "What the converter is for: key or value. Set by the worker.".to_owned(),
+        ..ConfigKey::new("converter.type", Type::String)
+    });
+    def
+}
+
+pub(super) const HEADERS_HINT: &str = "set header.converter to \
+     org.apache.kafka.connect.storage.SimpleHeaderConverter or org.apache.kafka.connect.json.JsonConverter";
+
+pub(super) fn no_headers(class: &str) -> String {
+    format!("{class} is no converter of headers: headers name no schema of a registry")
 }
 
 impl Options {

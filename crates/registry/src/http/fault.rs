@@ -20,6 +20,16 @@ pub(super) fn status_text(status: u16, json: Option<&Value>) -> String {
     }
 }
 
+/// Whether it is the registry that does not have something: it numbers such answers from 40401. A path
+/// that is not there is no such thing.
+pub(super) fn is_numbered(json: Option<&Value>) -> bool {
+    code(json).is_some_and(|code| (40400..40500).contains(&code))
+}
+
+fn code(json: Option<&Value>) -> Option<i64> {
+    json?.get("error_code")?.as_i64()
+}
+
 /// A refusal in the registry's own words, which is an answer about the schema.
 ///
 /// # Errors
@@ -30,7 +40,6 @@ pub(super) fn of_answer(
     location: Option<&str>,
     asked: &str,
 ) -> Result<Refused, Error> {
-    let code = json.as_ref().and_then(|json| json.get("error_code")).and_then(Value::as_i64);
     let text = status_text(status, json.as_ref());
     let wrong = |hint: &str| Err(Error::config(format!("{asked}: {text}")).hint(hint));
     match status {
@@ -48,15 +57,20 @@ pub(super) fn of_answer(
         ),
         403 => wrong("this login may not do that; give it the right in the Schema Registry"),
         407 => wrong("the proxy of proxy.host wants a login"),
-        // Registries number what they do not have from 40401; a path that is not there is no such thing.
-        404 | 405 if !code.is_some_and(|code| (40400..40500).contains(&code)) => wrong(
+        404 | 405 if !is_numbered(json.as_ref()) => wrong(
             "nothing answers under this path: is the path of schema.registry.url right? That of \
              Apicurio Registry is /apis/ccompat/v7",
         ),
         406 | 415 => wrong("is schema.registry.url the address of a Schema Registry?"),
+        // A proxy, or a server of something else; a registry gives its reasons a number. What is too large
+        // is refused in front of it.
+        _ if code(json.as_ref()).is_none() && status != 413 => wrong(
+            "this is no answer of a Schema Registry: is schema.registry.url its address, and is it http \
+             or https?",
+        ),
         _ => {
             let message = message(json.as_ref()).unwrap_or("no reason is given").to_owned();
-            Ok(Refused { status, code: code.unwrap_or(0), message })
+            Ok(Refused { status, code: code(json.as_ref()).unwrap_or(0), message })
         }
     }
 }
@@ -175,6 +189,8 @@ mod tests {
             (404, Some(json!({"error_code": 0, "message": "RESTEASY003210"})), "path of"),
             (405, None, "path of"),
             (407, None, "proxy"),
+            (400, None, "is it http or https"),
+            (421, Some(json!({"message": "misdirected"})), "no answer of a Schema Registry"),
         ] {
             let error = answer(status, json).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Config, "{status}");

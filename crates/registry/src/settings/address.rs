@@ -3,6 +3,8 @@
 use api::{Error, Result};
 use config::Password;
 
+const WRITE: &str = "write http://HOST:8081 or https://HOST:8081";
+
 /// The URL of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
@@ -29,12 +31,19 @@ impl Url {
             None => (None, authority),
         };
         let hint = match scheme.as_str() {
-            "http" | "https" if !host.is_empty() && !host.starts_with(':') => None,
+            _ if text.is_empty() => Some("an address between two commas is empty".to_owned()),
+            // What stands in front of the slash may be the half of a password.
+            _ if path.contains('@') => {
+                let text = format!("{key}: the login in front of the host has a slash");
+                return Err(Error::config(text)
+                    .hint("write / as %2F in a login, or set basic.auth.user.info instead"));
+            }
+            "http" | "https" => fault(host, &path).map(str::to_owned),
             "" => Some(format!("write http://{host} or https://{host}")),
             "mock" => {
                 Some("mock:// is for tests of Java programs; name a real registry".to_owned())
             }
-            _ => Some("write http://HOST:8081 or https://HOST:8081".to_owned()),
+            _ => Some(WRITE.to_owned()),
         };
         if let Some(hint) = hint {
             let shown =
@@ -48,9 +57,34 @@ impl Url {
         Ok(Url { base: format!("{scheme}://{host}{path}"), login })
     }
 
+    /// Whether something stands behind the path.
+    pub(crate) fn has_query(&self) -> bool {
+        self.base.contains('?')
+    }
+
     pub(crate) fn is_tls(&self) -> bool {
         self.base.starts_with("https:")
     }
+}
+
+/// What is wrong with a host and its port, or with a path.
+fn fault(host: &str, path: &str) -> Option<&'static str> {
+    let odd = |text: &str| text.contains(|c: char| c.is_whitespace() || c.is_control());
+    // An address of IPv6 has colons inside its brackets.
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    if name.is_empty() || odd(name) || name.starts_with('[') != name.ends_with(']') {
+        return Some(WRITE);
+    }
+    if port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
+        return Some("behind the host stands a port: a number from 1 to 65535");
+    }
+    if odd(path) || path.contains('#') || host.contains(['?', '#']) {
+        return Some("a path has no spaces and no #");
+    }
+    None
 }
 
 /// Text with `%41` read as `A`; what is no such thing stays as it is.
@@ -101,17 +135,34 @@ mod tests {
         assert_eq!((user.as_str(), password.expose()), ("a@b", "p:w+%"));
         assert!(url.is_tls() && !format!("{url:?}").contains("p:w"));
         assert_eq!(Url::parse("k", "http://h").unwrap().login, None);
+        for fine in
+            ["http://[::1]:8081", "http://[::1]", "http://h.x:8081/a/b", "http://10.0.0.1:1"]
+        {
+            assert_eq!(Url::parse("k", fine).unwrap().base, fine);
+        }
     }
 
     #[test]
     fn what_is_no_url_is_told_without_its_login() {
-        for text in
-            ["u:hunter2@h:8081", "ftp://u:hunter2@h", "http://", "http://:81", "mock://x", ""]
-        {
+        for text in [
+            "u:hunter2@h:8081",
+            "ftp://u:hunter2@h",
+            "http://",
+            "http://:81",
+            "mock://x",
+            "",
+            "http://u:hunter2@h:99999",
+            "http://u:hunter2@h:x",
+            "http://h/p #hunter2",
+            "http://u:hunt/er2@h",
+            "http://[::1",
+            "http://h h",
+            "http://h:",
+        ] {
             let error = Url::parse("schema.registry.url", text).unwrap_err();
             let report = error.report();
             assert!(report.contains("schema.registry.url") && error.hint.is_some(), "{report}");
-            assert!(!report.contains("hunter2"), "{report}");
+            assert!(!report.contains("hunt"), "{report}");
         }
     }
 

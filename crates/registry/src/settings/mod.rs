@@ -11,7 +11,7 @@ pub(crate) use login::{Login, OAuth, Token};
 pub(crate) use tls::{Stores, TlsSide};
 
 use api::{Error, Result};
-use config::{Config, ConfigDef, ConfigErrors, Password, Props};
+use config::{Config, ConfigDef, ConfigErrors, Password, Props, Validator, Value};
 use std::time::Duration;
 
 const HEADERS: &str = "request.header.";
@@ -22,7 +22,7 @@ const HEADERS: &str = "request.header.";
 struct Keys {
     /// Where the Schema Registry answers; several addresses of one registry are asked in turn. A login
     /// may stand in front of the host: https://user:password@host:8081.
-    #[config(key = "schema.registry.url", importance = high, non_empty, repeats)]
+    #[config(key = "schema.registry.url", importance = high, validator = addresses())]
     urls: Vec<String>,
     /// How many schemas of a subject are kept; beyond that the one used longest ago is asked for again.
     #[config(key = "max.schemas.per.subject", default = 1000, at_least(1))]
@@ -152,6 +152,23 @@ impl Settings {
     pub fn latest_ttl(&self) -> Option<Duration> {
         self.latest_ttl
     }
+}
+
+/// At least one address, and each of them one.
+fn addresses() -> Validator {
+    let each = |key: &str, value: &Value| {
+        let Value::List(urls) = value else { return Ok(()) };
+        urls.iter().try_for_each(|url| match Url::parse(key, url) {
+            // A path is put behind it.
+            Ok(url) if url.has_query() => Err(format!("{key}: an address has no question mark")),
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                Err(error.message + &hint)
+            }
+        })
+    };
+    Validator::All(vec![Validator::NonEmptyList, Validator::custom(each)])
 }
 
 fn proxy(keys: &Keys) -> Result<Option<(String, u16)>> {

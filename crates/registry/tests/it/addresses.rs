@@ -69,6 +69,7 @@ fn a_proxy_is_asked_to_connect() {
     let registry = client("http://registry.invalid:8081", &more).expect("a client");
     let error = registry.fetch(&SchemaId::Id(1), None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Retriable);
+    assert!(error.message.contains(&format!("(through the proxy {address})")), "{error:?}");
     let asked = proxy.asked();
     assert_eq!((&*asked[0].method, &*asked[0].path), ("CONNECT", "registry.invalid:8081"));
     assert!(client(url(), &[("proxy.host", "h")]).unwrap_err().message.contains("proxy.port"));

@@ -115,3 +115,25 @@ fn what_is_no_registry_is_told_from_one_that_has_no_such_schema() {
     let missing = registry.fetch(&SchemaId::Id(1), None).expect("an answer").unwrap_err();
     assert!(missing.0.contains("its type XML is not known here"), "{missing}");
 }
+
+#[test]
+fn a_guid_in_a_registry_without_guids_is_a_schema_that_is_missing() {
+    let (guid, path) = (SchemaId::Guid([7; 16]), "/schemas/guids/07070707");
+    for (status, body) in
+        [(404, json!({"error_code": 404, "message": "HTTP 404"})), (405, json!(0))]
+    {
+        let proxy = Proxy::answering(move |asked| match asked.path.starts_with(path) {
+            true => Reply::json(status, &body),
+            false => Reply::json(404, &json!({"error_code": 40403, "message": "not found"})),
+        });
+        let registry = client(&proxy.url(), &[]).expect("a client");
+        for _ in 0..2 {
+            let missing = registry.fetch(&guid, None).expect("an answer").unwrap_err();
+            assert!(missing.0.contains("it does not have /schemas/guids/"), "{missing}");
+        }
+        assert_eq!(proxy.count("GET"), 2, "{:?}", proxy.asked());
+    }
+    let root = url().strip_suffix("/apis/ccompat/v7").expect("Apicurio's path");
+    let error = client(root, &[]).expect("a client").fetch(&guid, None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+}
