@@ -411,3 +411,12 @@ fn deep_and_wide_schemas_are_mapped_and_huge_ones_refused() {
     let fault = with(&AvroOptions::default(), None, &twice(60)).unwrap_err();
     assert!(fault.contains("more than 100000 types"), "{fault}");
 }
+
+#[test]
+fn a_default_is_the_very_number_that_the_text_says() {
+    for number in ["118.62323802702825", "976.2129193449119", "0.30000000000000004", "1e-7"] {
+        let number: f64 = number.parse().unwrap();
+        let text = format!(r#"{{"type":"double","connect.default":{number:?}}}"#);
+        assert_eq!(connect(&text), format!("double={number}"));
+    }
+}

@@ -15,6 +15,7 @@ fn types_have_their_connect_types() {
         &[
             (r#"{"type":"integer"}"#, "INT64"),
             (r#"{"type":"number"}"#, "FLOAT64"),
+            (r#"{"type":"number","default":118.62323802702825}"#, "FLOAT64=118.62323802702825"),
             (r#"{"type":"boolean"}"#, "BOOLEAN"),
             (r#"{"type":"string"}"#, "STRING"),
             (r#"{"type":"integer","connect.type":"int8"}"#, "INT8"),
