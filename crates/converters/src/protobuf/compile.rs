@@ -1,4 +1,4 @@
-//! The text of a .proto file, and of those it imports, to descriptors.
+//! The text of a .proto file, and of those it imports, to descriptors. A schema may be a descriptor in base64, too.
 //!
 //! Control path: once a schema. Imports come from the schema's references; those of
 //! `google/protobuf`, `google/type` and `confluent` that Confluent's converter brings along are built
@@ -6,6 +6,10 @@
 //!
 //! Invariant: nothing is read from disk.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use prost_reflect::prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, FileDescriptor, MessageDescriptor};
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::{Compiler, Error};
@@ -52,16 +56,35 @@ struct Texts {
 impl FileResolver for Texts {
     fn open_file(&self, name: &str) -> Result<File, Error> {
         if name == MAIN && !self.main.is_empty() {
-            return File::from_source(name, &self.main);
+            return source(name, &self.main);
         }
         if let Some(text) = self.imports.get(name) {
-            return File::from_source(name, text);
+            return source(name, text);
         }
         match BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
             Some((_, text)) => File::from_source(name, text),
             None => self.google.open_file(name),
         }
     }
+}
+
+/// A file of this name: of its text, or of a descriptor.
+fn source(name: &str, text: &str) -> Result<File, Error> {
+    match descriptor(text) {
+        Some(mut described) => {
+            described.name = Some(name.to_owned());
+            Ok(File::from_file_descriptor_proto(described))
+        }
+        None => File::from_source(name, text),
+    }
+}
+
+/// The descriptor that a schema is instead of text, in base64: so do Confluent's clients for Python, C# and
+/// Go register schemas, and registries that do not translate them give them back. No text of a file
+/// is base64.
+fn descriptor(text: &str) -> Option<FileDescriptorProto> {
+    let bytes = STANDARD.decode(text.trim()).ok().filter(|bytes| !bytes.is_empty())?;
+    FileDescriptorProto::decode(&*bytes).ok()
 }
 
 /// Compiles a schema.
@@ -103,6 +126,9 @@ fn describe(error: &Error) -> String {
 
 /// Whether the first statement of a file is `edition = …`.
 fn uses_editions(text: &str) -> bool {
+    if let Some(described) = descriptor(text) {
+        return described.syntax() == "editions";
+    }
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     loop {
         let comment = if rest.starts_with("//") {
@@ -188,6 +214,31 @@ mod tests {
         assert!(missing.contains("nowhere.proto"), "{missing}");
         let local = fault("syntax=\"proto3\"; import \"etc/hostname\";");
         assert!(local.contains("not found"), "nothing is read from disk: {local}");
+    }
+
+    #[test]
+    fn a_descriptor_in_base64_is_a_schema_and_may_be_imported() {
+        let base64 = |text: &str, imports: &Imports| {
+            let file = compile(text, imports.clone()).unwrap();
+            STANDARD.encode(file.file_descriptor_proto().encode_to_vec())
+        };
+        let other =
+            base64("syntax=\"proto3\"; package p; message O { int32 a = 1; }", &Imports::new());
+        let imports = Imports::from([("other.proto".to_owned(), other)]);
+        let text = "syntax=\"proto2\"; import \"other.proto\"; import \"google/type/date.proto\"; message A { \
+                    required p.O o = 1; optional google.type.Date d = 2; optional int32 n = 3 [default = 5]; }";
+        let described = base64(text, &imports);
+        let file = compile(&described, imports).unwrap();
+        let message = message_at(&file, &[0]).unwrap();
+        let kinds: Vec<_> = message.fields().map(|field| format!("{:?}", field.kind())).collect();
+        assert_eq!(message.full_name(), "A");
+        assert!(kinds[0].contains("p.O") && kinds[1].contains("google.type.Date"), "{kinds:?}");
+        let missing = fault(&described);
+        assert!(missing.contains("other.proto"), "{missing}");
+        let mut edition =
+            FileDescriptorProto::decode(&*STANDARD.decode(&described).unwrap()).unwrap();
+        edition.syntax = Some("editions".to_owned());
+        assert!(fault(&STANDARD.encode(edition.encode_to_vec())).contains("uses an edition"));
     }
 
     #[test]
