@@ -24,7 +24,8 @@ pub(super) enum Val<'a> {
     Number(&'a [u8]),
     /// Text; schemaless if `true`, where it is a JSON string to a JSON column.
     Text(&'a [u8], bool),
-    Bytes(&'a [u8]),
+    /// Bytes; in a union if `true`, where they are a JSON string in base64 to a JSON column.
+    Bytes(&'a [u8], bool),
     Decimal(&'a [u8], i32),
     /// Days since 1970.
     Date(i64),
@@ -72,7 +73,7 @@ pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) 
         Cell::Float32(v) => Val::Float32(v),
         Cell::Number(span) => Val::Number(rows.bytes(span)),
         Cell::Text(span) => Val::Text(rows.bytes(span), schema.is_none()),
-        Cell::Bytes(span) => Val::Bytes(rows.bytes(span)),
+        Cell::Bytes(span) => Val::Bytes(rows.bytes(span), false),
         Cell::Decimal { unscaled, scale } => Val::Decimal(rows.bytes(unscaled), scale),
         // Under a name that contradicts its type: the column is one of integers.
         Cell::Instant(ms) if schema.is_some_and(|s| s.kind().is_integer()) => Val::Int(ms),
@@ -127,7 +128,7 @@ pub(super) fn write_text(
         Target::Text => as_text(context, value, out),
         Target::Json | Target::Jsonb => as_json(context, target, value, out),
         Target::Bytea | Target::Uuid | Target::Geometry => match value {
-            Val::Bytes(bytes) => text::write_bytes(target, bytes, out),
+            Val::Bytes(bytes, _) => text::write_bytes(target, bytes, out),
             Val::Geometry(bytes, srid) => {
                 if let Some(srid) = srid {
                     out.extend_from_slice(b"SRID=");
@@ -169,7 +170,7 @@ fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
         Val::Number(digits) => out.extend_from_slice(digits),
         Val::Decimal(unscaled, scale) => number::write_decimal(unscaled, scale, out)?,
         Val::Text(bytes, _) => text::put(context, bytes, out)?,
-        Val::Bytes(bytes) => text::put_encoded(context, bytes, out),
+        Val::Bytes(bytes, _) => text::put_encoded(context, bytes, out),
         Val::Date(days) => temporal::write_iso_date(days, out)?,
         Val::Time(ms) => temporal::write_iso_time(ms, out)?,
         Val::Instant(ms) => temporal::write_iso_instant(ms, out)?,
@@ -200,8 +201,11 @@ pub(super) fn as_json(
             Ok(text) => data::write_json_string(text, out),
             Err(_) => return Err(text::not_utf8()),
         },
-        Val::Bytes(bytes) if std::str::from_utf8(bytes).is_ok() => out.extend_from_slice(bytes),
-        Val::Bytes(_) => return Err(text::not_utf8()),
+        Val::Bytes(bytes, true) => quoted(out, |out| text::put_base64(bytes, out)),
+        Val::Bytes(bytes, false) if std::str::from_utf8(bytes).is_ok() => {
+            out.extend_from_slice(bytes)
+        }
+        Val::Bytes(..) => return Err(text::not_utf8()),
         Val::Float(v) if !v.is_finite() => quoted(out, |out| number::write_f64(v, out)),
         Val::Float32(v) if !v.is_finite() => quoted(out, |out| number::write_f32(v, out)),
         Val::Date(_)
@@ -275,7 +279,7 @@ fn value_name(value: Val<'_>) -> &'static str {
         Val::Float(_) | Val::Float32(_) => "floating-point number",
         Val::Number(_) => "JSON number",
         Val::Text(..) => "STRING",
-        Val::Bytes(_) => "BYTES",
+        Val::Bytes(..) => "BYTES",
         Val::Decimal(..) => "Decimal",
         Val::Date(_) => "Date",
         Val::Time(_) | Val::MicroTime(_) => "Time",

@@ -56,7 +56,7 @@ pub(super) fn value<'a>(
         (Semantic::Instant(unit), Cell::Int(count, _)) => Some(Val::Micros(unit.micros(count))),
         (Semantic::Period, Cell::Bytes(span)) => Some(match rows.bytes(span).as_chunks::<4>() {
             ([months, days, ms], []) => Val::Period([*months, *days, *ms].map(u32::from_le_bytes)),
-            _ => Val::Bytes(rows.bytes(span)),
+            _ => Val::Bytes(rows.bytes(span), false),
         }),
         (Semantic::Duration(unit), Cell::Int(count, _)) => Some(Val::Duration(match unit {
             // A duration is cut, not rounded: what has not passed is not counted.

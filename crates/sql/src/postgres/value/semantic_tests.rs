@@ -245,4 +245,10 @@ fn a_column_gets_the_branch_of_a_union_that_has_a_value() {
         assert_eq!(to(&text(), "jsonb").unwrap(), "\"9\"");
     }
     assert_eq!(form(union("a.Record").as_ref(), &number(), "int4", &plain()), Err("42804"));
+    let builder = SchemaBuilder::structure().name("io.confluent.connect.avro.Union").optional();
+    let schema = built(builder.field("bytes", optional(Type::Bytes)));
+    let to =
+        |to| form(schema.as_ref(), &Value::fields(vec![Value::Bytes(vec![1, 255])]), to, &plain());
+    assert_eq!(to("bytea").unwrap(), "\\x01ff");
+    assert_eq!(to("jsonb").unwrap(), "\"Af8=\"", "as bytes in objects are");
 }

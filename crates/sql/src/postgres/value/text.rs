@@ -190,14 +190,16 @@ fn escape(out: &mut Vec<u8>, start: usize, form: impl Fn(u8) -> Option<u8>) {
 pub(super) fn put_encoded(context: Context<'_>, bytes: &[u8], out: &mut Vec<u8>) {
     match context.settings.bytes {
         BytesEncoding::Hex => put_hex(bytes, out),
-        BytesEncoding::Base64 => {
-            let start = out.len();
-            out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-            let room = out.get_mut(start..).unwrap_or_default();
-            let written = STANDARD.encode_slice(bytes, room).unwrap_or(0);
-            out.truncate(start + written);
-        }
+        BytesEncoding::Base64 => put_base64(bytes, out),
     }
+}
+
+pub(super) fn put_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    let room = out.get_mut(start..).unwrap_or_default();
+    let written = STANDARD.encode_slice(bytes, room).unwrap_or(0);
+    out.truncate(start + written);
 }
 
 fn put_hex(bytes: &[u8], out: &mut Vec<u8>) {
@@ -296,9 +298,9 @@ pub(super) fn write_bytes_binary(
     out: &mut Vec<u8>,
 ) -> Encoded {
     match (target, value) {
-        (Target::Bytea, Val::Bytes(bytes)) => out.extend_from_slice(bytes),
+        (Target::Bytea, Val::Bytes(bytes, _)) => out.extend_from_slice(bytes),
         (Target::Bytea, Val::Text(text, _)) => decode(context, text, out)?,
-        (Target::Uuid, Val::Bytes(bytes)) => out.extend_from_slice(sixteen(bytes)?),
+        (Target::Uuid, Val::Bytes(bytes, _)) => out.extend_from_slice(sixteen(bytes)?),
         (Target::Uuid, Val::Text(text, _)) => out.extend_from_slice(&uuid_of_text(text)?),
         _ => return Err(no_form(target, value)),
     }
@@ -334,7 +336,7 @@ fn uuid_of_text(text: &[u8]) -> Encoded<[u8; 16]> {
 /// the lowest first.
 pub(super) fn write_bits(value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
     match value {
-        Val::Bytes(bytes) => {
+        Val::Bytes(bytes, _) => {
             for byte in bytes {
                 out.extend((0..8).rev().map(|n| b'0' + (byte >> n & 1)));
             }

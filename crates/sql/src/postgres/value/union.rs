@@ -37,8 +37,9 @@ pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) 
     let mut fields = schema?.fields().iter().zip(rows.fields(cell));
     let (field, cell) = fields.find(|(_, cell)| !cell.is_null())?;
     Some(match convert::value(rows, Some(&field.schema), *cell)? {
-        // Beside other types a text is a word in a document, not a document.
+        // Beside other types a text is a word in a document, not a document, and so are bytes.
         Val::Text(bytes, _) => Val::Text(bytes, true),
+        Val::Bytes(bytes, _) => Val::Bytes(bytes, true),
         other => other,
     })
 }
