@@ -190,8 +190,9 @@ end_process() { # end_process PID FOLDER SIGNAL: asks, waits 20 s, then kills
   kill -KILL "$1" 2>/dev/null || true
 }
 
-python_venv() { # prints the folder of the virtual environment with scripts/python/requirements.txt
-  local list="$ROOT/scripts/python/requirements.txt" venv mark
+python_venv() { # python_venv [LIST]: prints the folder of the virtual environment with these packages,
+  # those of scripts/python/requirements.txt unless given
+  local list="${1:-$ROOT/scripts/python/requirements.txt}" venv mark
   mark=$(cksum <"$list" | cut -d ' ' -f 1)
   venv=$(dirname "$(kafka_libs_dir)")/python-$mark
   if [ ! -e "$venv/complete" ]; then
@@ -201,7 +202,7 @@ python_venv() { # prints the folder of the virtual environment with scripts/pyth
     (
       flock 9
       [ -e "$venv/complete" ] && exit
-      say "installing clients of the REST interface from PyPI into $venv"
+      say "installing ${list#"$ROOT/"} from PyPI into $venv"
       rm -rf "$venv"
       python3 -m venv "$venv" >&2 || die "python3 has no module venv (Debian: python3-venv)"
       "$venv/bin/pip" install -q --disable-pip-version-check -r "$list" </dev/null >&2 ||

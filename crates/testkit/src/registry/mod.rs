@@ -1,7 +1,11 @@
 //! A real Schema Registry that the tests of a run share, and a proxy that gives it faults.
 
+mod foreign;
 mod proxy;
 
+pub use foreign::{
+    Foreign, guids, read_by_others, read_in_javascript, written_by_others, written_in_javascript,
+};
 pub use proxy::{Asked, Proxy, Reply};
 
 use std::sync::OnceLock;

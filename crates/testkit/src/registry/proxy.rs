@@ -233,7 +233,8 @@ impl Shared {
             return Ok((502, &[], "there is no upstream".to_owned()));
         };
         let (host, below) = split(upstream);
-        let own = ["host", "content-length", "connection", "transfer-encoding"];
+        // What is compressed would not be text.
+        let own = ["host", "content-length", "connection", "transfer-encoding", "accept-encoding"];
         let headers = asked.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
         let headers: Vec<_> =
             headers.map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -34,7 +34,8 @@ pub(super) fn check(file: &File) -> Vec<Finding> {
 fn is_written_by_hand(path: &str) -> bool {
     let source = [".rs", ".py", ".sh", ".sql"].iter().any(|end| path.ends_with(end));
     let script = path.starts_with("scripts/") || path.starts_with(".ci/");
-    (source || script) && !path.split('/').any(|folder| folder == "testdata")
+    let lock = path.ends_with("/package-lock.json");
+    (source || script) && !lock && !path.split('/').any(|folder| folder == "testdata")
 }
 
 #[cfg(test)]
