@@ -75,7 +75,7 @@ fn a_registry_is_looked_at_where_a_validation_asks_for_it() {
     let look = || crate::checks::validate(&worker, &properties, "");
     let answer = look();
     assert_eq!(answer["error_count"], 0, "{answer:#}");
-    crate::checks::expect(&answer, "schema registry", "ok", "AVRO");
+    crate::checks::expect(&answer, "schema registry", "ok", "Avro schema");
     proxy.fail(401);
     let answer = look();
     crate::checks::expect(&answer, "schema registry", "failed", "401");
