@@ -42,6 +42,7 @@ mod value;
 pub mod connector;
 #[doc(hidden)]
 pub mod derived;
+pub mod distributed;
 pub mod environment;
 pub mod files;
 pub mod jaas;

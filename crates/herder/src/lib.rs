@@ -4,12 +4,17 @@
 //! no randomness. A driver carries the actions out and feeds the events back; connector code never
 //! runs on its thread. Reads are answered from a view the driver publishes.
 
+mod command;
 pub mod distributed;
+mod error;
+mod hands;
 mod standalone;
 mod state;
 mod step;
 mod view;
 
-pub use standalone::{Answer, Herder, HerderError, Kept, StateFile, StateFileError};
+pub use command::Herder;
+pub use error::{Answer, HerderError};
+pub use standalone::{Kept, StateFile, StateFileError};
 pub use state::{Action, Done, Event, OffsetsRefused, Request, State, Target};
-pub use view::{ConnectorView, TaskView, View};
+pub use view::{ConnectorView, Leader, TaskView, View};

@@ -12,7 +12,9 @@ pub struct TaskView {
     pub config: Props,
     /// It was told to stop, and starts again when it has.
     pub restarting: bool,
-    /// Live: read it for the task's state of this moment.
+    /// The worker that runs it, where that is another one.
+    pub elsewhere: Option<Arc<str>>,
+    /// Live: read it for the task's state of this moment. Of a task elsewhere, as it was told.
     pub status: StatusCell,
 }
 
@@ -23,6 +25,8 @@ pub struct ConnectorView {
     pub config: Props,
     /// Which way its records go; `None` if there is no such class.
     pub direction: Option<Direction>,
+    /// The worker that has the connector, where that is another one.
+    pub elsewhere: Option<Arc<str>>,
     /// The version of the plugin.
     pub version: Option<&'static str>,
     pub target: Target,
@@ -66,9 +70,24 @@ impl ConnectorView {
     }
 }
 
+/// Who decides about connectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Leader {
+    /// This worker.
+    #[default]
+    Here,
+    /// The one at this URL.
+    At(Arc<str>),
+    /// Nobody that this worker knows of.
+    Nobody,
+}
+
 /// Everything a reader may ask for.
 #[derive(Clone, Default)]
 pub struct View {
+    pub leader: Leader,
+    /// How far the worker has read what leaders wrote; 0 where there is only one.
+    pub version: u64,
     pub connectors: BTreeMap<String, Arc<ConnectorView>>,
     /// The connectors given at the start have been created.
     pub ready: bool,

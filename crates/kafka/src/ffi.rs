@@ -76,9 +76,8 @@ impl Queue {
         buffer.0.clear();
         buffer.0.reserve(max);
         // SAFETY: the buffer has room for `max` pointers; the queue is alive.
-        let n = unsafe {
-            sys::rd_kafka_consume_batch_queue(self.0.as_ptr(), 0, buffer.0.as_mut_ptr(), max)
-        };
+        let (queue, into) = (self.0.as_ptr(), buffer.0.as_mut_ptr());
+        let n = unsafe { sys::rd_kafka_consume_batch_queue(queue, 0, into, max) };
         let n = usize::try_from(n).unwrap_or(0).min(max);
         // SAFETY: the call has written n pointers.
         unsafe { buffer.0.set_len(n) };
@@ -171,22 +170,21 @@ impl Message<'_> {
 
     /// Calls `each` with every header in order.
     pub(crate) fn headers(&self, mut each: impl FnMut(&str, Option<&[u8]>)) {
-        let mut headers = ptr::null_mut();
+        use sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR as OK;
+        let (mut all, mut name, mut value, mut size) =
+            (ptr::null_mut(), ptr::null(), ptr::null(), 0);
         // SAFETY: the message is alive and owns the headers; names are C strings and values are
         // described by pointer and size.
         unsafe {
-            let code = sys::rd_kafka_message_headers(self.0, &mut headers);
-            if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
-                return;
-            }
-            for index in 0.. {
-                let (mut name, mut value, mut size) = (ptr::null(), ptr::null(), 0);
-                let code =
-                    sys::rd_kafka_header_get_all(headers, index, &mut name, &mut value, &mut size);
-                if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
-                    return;
+            let mut index = 0;
+            let mut left = sys::rd_kafka_message_headers(self.0, &mut all) == OK;
+            while left {
+                left = sys::rd_kafka_header_get_all(all, index, &mut name, &mut value, &mut size)
+                    == OK;
+                if left {
+                    each(&text(name), bytes(value.cast_mut(), size));
                 }
-                each(&text(name), bytes(value.cast_mut(), size));
+                index += 1;
             }
         }
     }
@@ -202,11 +200,8 @@ unsafe fn text<'a>(ptr: *const c_char) -> Cow<'a, str> {
 }
 
 unsafe fn bytes<'a>(ptr: *mut c_void, len: usize) -> Option<&'a [u8]> {
-    if ptr.is_null() {
-        return None;
-    }
     // SAFETY: the caller passes memory of that length.
-    Some(unsafe { std::slice::from_raw_parts(ptr.cast::<u8>(), len) })
+    (!ptr.is_null()).then(|| unsafe { std::slice::from_raw_parts(ptr.cast::<u8>(), len) })
 }
 
 /// Sends a partition's messages to `to`, or with `None` back to where they belong. What has piled up
@@ -249,23 +244,19 @@ pub(crate) fn entries(list: &TopicPartitionList) -> Vec<Entry> {
 }
 
 unsafe fn read_entries(list: *const sys::rd_kafka_topic_partition_list_t) -> Vec<Entry> {
-    if list.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: the caller passes a live list; cnt elements are initialised.
+    // SAFETY: the caller passes a live list or none; cnt elements are initialised.
     unsafe {
-        let count = usize::try_from((*list).cnt).unwrap_or(0);
-        let elements = (0..count).map(|i| (*list).elems.add(i));
-        elements
-            .map(|e| Entry {
-                tp: TopicPartition::new(text((*e).topic), (*e).partition),
-                offset: (*e).offset,
-                metadata: bytes((*e).metadata, (*e).metadata_size)
-                    .map(|b| String::from_utf8_lossy(b).into_owned())
-                    .unwrap_or_default(),
-                code: (&raw const (*e).err).cast::<i32>().read(),
-            })
-            .collect()
+        let Some(list) = list.as_ref() else { return Vec::new() };
+        let entry = |e: *const sys::rd_kafka_topic_partition_t| Entry {
+            tp: TopicPartition::new(text((*e).topic), (*e).partition),
+            offset: (*e).offset,
+            metadata: String::from_utf8_lossy(
+                bytes((*e).metadata, (*e).metadata_size).unwrap_or_default(),
+            )
+            .into_owned(),
+            code: (&raw const (*e).err).cast::<i32>().read(),
+        };
+        (0..usize::try_from(list.cnt).unwrap_or(0)).map(|i| entry(list.elems.add(i))).collect()
     }
 }
 
@@ -309,16 +300,26 @@ pub(crate) fn commit(
     }
 }
 
+/// The generation of a member's group; `None` without a group.
+pub(crate) fn generation(client: &NativeClient) -> Option<i32> {
+    // SAFETY: the client is alive; what it gives is ours, used here and destroyed.
+    unsafe {
+        let metadata = NonNull::new(sys::rd_kafka_consumer_group_metadata(client.ptr()))?;
+        let generation = sys::rd_kafka_consumer_group_metadata_generation_id(metadata.as_ptr());
+        sys::rd_kafka_consumer_group_metadata_destroy(metadata.as_ptr());
+        Some(generation)
+    }
+}
+
 /// Sets how long the mock broker's groups wait for more members. False if `client` has no mock.
 pub(crate) fn mock_rebalance_delay(client: &NativeClient, delay_ms: i32) -> bool {
     // SAFETY: the client is alive and owns its mock cluster.
     unsafe {
-        let cluster = sys::rd_kafka_handle_mock_cluster(client.ptr());
-        if cluster.is_null() {
-            return false;
-        }
-        sys::rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, delay_ms);
-        true
+        let cluster = NonNull::new(sys::rd_kafka_handle_mock_cluster(client.ptr()));
+        let set = |c: NonNull<_>| {
+            sys::rd_kafka_mock_group_initial_rebalance_delay_ms(c.as_ptr(), delay_ms);
+        };
+        cluster.map(set).is_some()
     }
 }
 

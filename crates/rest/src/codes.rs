@@ -31,11 +31,12 @@ pub(crate) enum Code {
     OutsideFailed,
     TimedOut,
     ShuttingDown,
+    NoLeader,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Code; 28] = [
+    pub(crate) const ALL: [Code; 29] = [
         Code::BadPath,
         Code::RouteNotFound,
         Code::MethodNotAllowed,
@@ -63,6 +64,7 @@ impl Code {
         Code::OutsideFailed,
         Code::TimedOut,
         Code::ShuttingDown,
+        Code::NoLeader,
         Code::Internal,
     ];
 
@@ -116,6 +118,9 @@ impl Code {
             }
             Code::TimedOut => ("timed_out", 500, "there is no answer yet; what was asked goes on"),
             Code::ShuttingDown => ("shutting_down", 503, "the worker is about to end"),
+            Code::NoLeader => {
+                ("no_leader", 503, "nothing was done: no worker of the cluster leads at the moment")
+            }
             Code::Internal => ("internal", 500, "a mistake of this program"),
         }
     }

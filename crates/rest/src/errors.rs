@@ -74,6 +74,7 @@ impl From<HerderError> for RestError {
             HerderError::Invalid(_) => Code::ConfigInvalid,
             HerderError::Failed(_) => Code::OutsideFailed,
             HerderError::Unavailable(_) => Code::ShuttingDown,
+            HerderError::Elsewhere => Code::NoLeader,
         };
         let text = error.to_string();
         match text.split_once("\n  hint: ") {

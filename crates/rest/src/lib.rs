@@ -11,6 +11,7 @@ mod connectors;
 mod definitions;
 mod dispatch;
 mod errors;
+mod forward;
 mod loggers;
 mod metrics;
 mod offsets;

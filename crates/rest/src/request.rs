@@ -9,7 +9,7 @@ use crate::server::Scheme;
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt as _;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -17,6 +17,8 @@ use tokio::sync::Semaphore;
 /// What is asked.
 pub(crate) struct Asked {
     pub(crate) method: Method,
+    /// Path and query, as they came.
+    pub(crate) target: String,
     query: Vec<(String, String)>,
     headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -35,7 +37,8 @@ impl Asked {
 
     pub(crate) fn new(parts: Parts, body: Bytes, secure: bool) -> Asked {
         let query = parts.uri.query().map(pairs).unwrap_or_default();
-        Asked { method: parts.method, query, headers: parts.headers, body, secure }
+        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+        Asked { method: parts.method, target, query, headers: parts.headers, body, secure }
     }
 
     /// The values of a query parameter, in their order.
@@ -51,6 +54,10 @@ impl Asked {
     /// A query parameter that is true or, whatever else it is, false.
     pub(crate) fn flag(&self, name: &str, default: bool) -> bool {
         self.param(name).map_or(default, |value| value.eq_ignore_ascii_case("true"))
+    }
+
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.headers.get(name)
     }
 
     /// The host that the client believes to talk to.

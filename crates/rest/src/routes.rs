@@ -52,6 +52,25 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
+    /// Whether it changes what only the leader of a cluster may change.
+    pub(crate) fn is_of_leader(self) -> bool {
+        use Operation as O;
+        matches!(
+            self,
+            O::CreateConnector
+                | O::DeleteConnector
+                | O::PutConfig
+                | O::PatchConfig
+                | O::Restart
+                | O::Pause
+                | O::Resume
+                | O::Stop
+                | O::RestartTask
+                | O::AlterOffsets
+                | O::ResetOffsets
+        )
+    }
+
     /// Whether only workers ask it of each other: it is in no document, and needs no password.
     pub(crate) fn is_internal(self) -> bool {
         matches!(self, Operation::SetTasks | Operation::Fence)

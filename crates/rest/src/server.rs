@@ -2,10 +2,10 @@
 
 use crate::auth::{Refused, Users};
 use crate::codes::Code;
-use crate::dispatch::{Offer, dispatch};
+use crate::dispatch::Offer;
 use crate::errors::RestError;
-use crate::loggers;
 use crate::request::{Asked, Bodies};
+use crate::{forward, loggers};
 use axum::extract::Request;
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONNECTION, HeaderValue};
@@ -52,6 +52,8 @@ pub(crate) struct App {
     pub(crate) loggers: Arc<dyn loggers::Loggers>,
     /// Who may ask; everybody if there are none.
     pub(crate) users: Option<Arc<Users>>,
+    /// Asks other workers.
+    pub(crate) agent: ureq::Agent,
 }
 
 /// An open socket and what is offered there.
@@ -117,7 +119,8 @@ impl Server {
 pub fn serve(setup: Setup) -> Server {
     let Setup { sockets, herder, facts, loggers, users, limits } = setup;
     let headers = Headers::new(herder.worker().config());
-    let app = App { herder, facts: Arc::new(facts), loggers, users };
+    let agent = forward::agent();
+    let app = App { herder, facts: Arc::new(facts), loggers, users, agent };
     let service = Arc::new(Service {
         app,
         headers,
@@ -202,7 +205,7 @@ impl Service {
         let body = self.bodies.read(body).await?;
         path?;
         let asked = Asked::new(parts, body, peer.secure);
-        match tokio::time::timeout(BUDGET, dispatch(&self.app, &asked, found)).await {
+        match tokio::time::timeout(BUDGET, forward::answer(&self.app, &asked, found)).await {
             Ok(answered) => answered,
             // What was asked goes on.
             Err(_) => Err(RestError::new(Code::TimedOut, "Request timed out")),

@@ -24,7 +24,8 @@ pub(crate) fn body(
     let restarts = restarting.is_some_and(|selection| selection.connector);
     let state = if restarts { "RESTARTING" } else { view.state() };
     let version = view.version.filter(|_| view.failure.is_none());
-    let mut connector = json!({ "state": state, "worker_id": worker_id, "version": version });
+    let own = view.elsewhere.as_deref().unwrap_or(worker_id);
+    let mut connector = json!({ "state": state, "worker_id": own, "version": version });
     if let (Some(trace), Some(connector)) = (&view.failure, connector.as_object_mut()) {
         connector.insert("trace".to_owned(), json!(trace));
     }
@@ -48,6 +49,7 @@ pub(crate) fn direction(view: &ConnectorView) -> &'static str {
 pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Option<Value> {
     let task = view.tasks.get(id as usize)?;
     let (restarting, status) = (task.restarting, task.status.get());
+    let worker_id = task.elsewhere.as_deref().unwrap_or(worker_id);
     let at_rest = matches!(status.state, State::Unassigned | State::Destroyed);
     let state = match view.target {
         _ if restarting => "RESTARTING",
@@ -108,6 +110,7 @@ mod tests {
         ConnectorView {
             direction: Some(runtime::Direction::Sink),
             config: Props::new(),
+            elsewhere: None,
             version: Some("1"),
             target: Target::Started,
             failure: Some("no".to_owned()),
@@ -135,6 +138,7 @@ mod tests {
         let mut view = view();
         let task = herder::TaskView {
             config: Props::new(),
+            elsewhere: None,
             restarting: false,
             status: Default::default(),
         };

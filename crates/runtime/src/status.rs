@@ -91,6 +91,11 @@ impl ActiveTopics {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// Adds one that a task elsewhere has used.
+    pub fn add(&self, topic: &str) {
+        self.touch(topic);
+    }
+
     fn touch(&self, topic: &str) {
         let mut topics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !topics.contains(topic) {
@@ -112,6 +117,16 @@ impl StatusCell {
     /// `changed` is called after each change of state, trace or retrying, without a lock held.
     pub fn new(changed: Arc<dyn Fn() + Send + Sync>) -> Self {
         StatusCell { changed: Some(changed), ..StatusCell::default() }
+    }
+
+    /// The status of a task that runs elsewhere, as it was told.
+    pub fn told(state: State, trace: Option<String>) -> Self {
+        let cell = StatusCell::default();
+        cell.update(|status| {
+            status.state = state;
+            status.trace = trace;
+        });
+        cell
     }
 
     /// The status of a task of the connector that has these topics.

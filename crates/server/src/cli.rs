@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::logging::LogArgs;
-use crate::{options, pg, quickstart, standalone, transform};
+use crate::{distributed, options, pg, quickstart, standalone, transform};
 use clap::{Parser, Subcommand};
 
 /// Moves data between Apache Kafka and databases, each record exactly once.
@@ -18,6 +18,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a worker on its own, with Kafka Connect's configuration files
     Standalone(standalone::Args),
+    /// Run one of the workers of a cluster, which share their connectors through Kafka
+    Distributed(distributed::Args),
     /// Watch orders go from Kafka into a database, exactly once, through a kill -9
     Quickstart(quickstart::Args),
     /// Test chains of transforms on sample records; list and describe transforms and predicates

@@ -5,6 +5,7 @@
 //! 4 a plan has changes.
 
 mod cli;
+mod distributed;
 mod logging;
 mod options;
 mod pg;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
         Command::Standalone(args) => {
             let levels = logging::start(&cli.log);
             standalone::run(args, levels)
+        }
+        Command::Distributed(args) => {
+            let levels = logging::start(&cli.log);
+            distributed::run(args, levels)
         }
         Command::Quickstart(args) => quickstart::run(args),
         Command::Transform(args) => transform::run(&args),

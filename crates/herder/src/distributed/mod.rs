@@ -10,9 +10,13 @@
 
 pub mod assignment;
 pub mod cluster;
+mod driver;
 pub mod log;
 pub mod member;
 pub mod membership;
+pub mod records;
 #[cfg(test)]
 mod simulation;
 pub mod topics;
+
+pub use driver::ClusterSettings;

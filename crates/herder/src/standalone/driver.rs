@@ -1,27 +1,22 @@
 //! Carries out what the state machine decides.
 
 use super::state_file::{Kept, StateFile};
-use super::{Answer, HerderError};
-use crate::state::{Action, Connector, Event, OffsetsRefused, Refusal, Request, State};
+use crate::command::Command;
+use crate::error::{Answer, HerderError};
+use crate::hands::{Hands, TaskKey, Told};
+use crate::state::{Action, Connector, Event, Refusal, State};
 use crate::view::{ConnectorView, TaskView, View};
-use config::{Given, Props};
+use config::Props;
 use crossbeam_channel::{Receiver, Sender};
-use runtime::{ActiveTopics, OffsetsChange, StatusCell, StopMode, TaskHandle, Worker};
+use runtime::{StopMode, TaskHandle, Worker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::oneshot;
-
-/// How long a cancelled task may take to end before it is left behind.
-const ABANDON_AFTER: Duration = Duration::from_secs(3);
 
 pub(crate) enum Message {
     Event(Event),
-    Ask {
-        id: u64,
-        request: Request,
-        reply: oneshot::Sender<Answer>,
-    },
+    Command(Command),
     /// A task was started; its handle stays with the driver.
     Started {
         key: TaskKey,
@@ -29,32 +24,25 @@ pub(crate) enum Message {
     },
 }
 
-/// Connector, epoch, task.
-type TaskKey = (String, u64, u32);
-
-struct Task {
-    status: StatusCell,
-    handle: Option<TaskHandle>,
-    /// A stop that came before the task had started.
-    stop: Option<StopMode>,
-}
-
-impl Task {
-    /// It has not ended, or was not told to.
-    fn is_alive(&self) -> bool {
-        self.handle.is_some() || self.stop.is_some()
+impl From<Told> for Message {
+    fn from(told: Told) -> Message {
+        Message::Event(match told {
+            Told::Validated { id, name, outcome } => Event::Validated { id, name, outcome },
+            Told::TasksMade { name, attempt, outcome } => {
+                Event::TasksMade { name, attempt, outcome }
+            }
+            Told::OffsetsAltered { name, outcome } => Event::OffsetsAltered { name, outcome },
+            Told::Ended((name, epoch, task)) => Event::TaskEnded { name, epoch, task },
+            Told::Started { key, handle } => return Message::Started { key, handle },
+        })
     }
 }
 
 pub(crate) struct Driver {
-    worker: Arc<Worker>,
+    hands: Hands,
     state: State,
-    events: Sender<Message>,
     view: Arc<RwLock<View>>,
     replies: BTreeMap<u64, oneshot::Sender<Answer>>,
-    tasks: BTreeMap<TaskKey, Task>,
-    /// The topics of every connector there is.
-    topics: BTreeMap<String, Arc<ActiveTopics>>,
     /// Where connectors outlive this process.
     file: Option<StateFile>,
 }
@@ -66,36 +54,30 @@ impl Driver {
         view: Arc<RwLock<View>>,
         file: Option<StateFile>,
     ) -> Self {
-        Driver {
-            worker,
-            state: State::default(),
-            events,
-            view,
-            replies: BTreeMap::new(),
-            tasks: BTreeMap::new(),
-            topics: BTreeMap::new(),
-            file,
-        }
+        let tell = move |told: Told| {
+            // The driver outlives its threads unless the process ends.
+            let _gone = events.send(told.into());
+        };
+        let hands = Hands::new(worker, Arc::new(tell));
+        Driver { hands, state: State::default(), view, replies: BTreeMap::new(), file }
     }
 
     pub(crate) fn run(mut self, inbox: &Receiver<Message>) {
         for message in inbox {
             let event = match message {
                 Message::Event(event) => event,
-                Message::Ask { id, request, reply } => {
+                Message::Command(Command::Ask { id, request, reply }) => {
                     self.replies.insert(id, reply);
                     Event::Asked { id, request }
                 }
+                Message::Command(Command::Shutdown) => Event::Shutdown,
                 Message::Started { key, handle } => {
-                    self.started(key, handle);
+                    self.hands.started(key, handle);
                     continue;
                 }
             };
-            if let Event::TaskEnded { name, epoch, task } = &event
-                && let Some(ended) = self.tasks.get_mut(&(name.clone(), *epoch, *task))
-            {
-                // Its status stays readable as long as the connector knows the task.
-                ended.stop = None;
+            if let Event::TaskEnded { name, epoch, task } = &event {
+                self.hands.ended(&(name.clone(), *epoch, *task));
             }
             let actions = self.state.step(Instant::now(), event);
             let exit = actions.contains(&Action::Exit);
@@ -125,17 +107,19 @@ impl Driver {
 
     fn carry_out(&mut self, action: Action) {
         match action {
-            Action::Validate { id, name, config } => self.validate(id, name, config),
-            Action::MakeTasks { name, attempt, config } => self.make_tasks(name, attempt, config),
+            Action::Validate { id, name, config } => self.hands.validate(id, name, config),
+            Action::MakeTasks { name, attempt, config } => {
+                self.hands.make_tasks(name, attempt, config);
+            }
             Action::AlterOffsets { name, config, change } => {
-                self.alter_offsets(name, config, change);
+                self.hands.alter_offsets(name, config, change);
             }
             Action::StartTask { name, epoch, task, config } => {
-                self.start_task((name, epoch, task), config);
+                self.hands.start_task((name, epoch, task), config);
             }
             Action::StopTask { name, epoch, task, leave } => {
                 let mode = if leave { StopMode::Leave } else { StopMode::Stay };
-                self.stop_task((name, epoch, task), mode);
+                self.hands.stop_task((name, epoch, task), mode);
             }
             Action::Answer { id, outcome } => {
                 if let Some(reply) = self.replies.remove(&id) {
@@ -145,91 +129,6 @@ impl Driver {
             }
             Action::Exit => {}
         }
-    }
-
-    /// Runs blocking work on a thread of its own and sends back what it gives.
-    fn elsewhere(&self, what: &str, work: impl FnOnce(&Worker) -> Message + Send + 'static) {
-        let (worker, events) = (self.worker.clone(), self.events.clone());
-        let body = move || {
-            // The driver outlives its threads unless the process ends.
-            let _gone = events.send(work(&worker));
-        };
-        if let Err(error) = std::thread::Builder::new().name(what.to_owned()).spawn(body) {
-            tracing::error!("thread {what} could not be started: {error}");
-        }
-    }
-
-    fn validate(&self, id: u64, name: String, config: Given) {
-        self.elsewhere("validate", move |worker| {
-            let outcome = worker.check_connector_config(&config).map(|notices| {
-                for notice in notices {
-                    tracing::warn!(connector = %name, "{notice}");
-                }
-            });
-            Message::Event(Event::Validated { id, name, outcome })
-        });
-    }
-
-    fn alter_offsets(&self, name: String, config: Props, change: OffsetsChange) {
-        self.elsewhere("alter-offsets", move |worker| {
-            let outcome = worker.alter_offsets(&name, &config, &change);
-            let outcome = outcome.map_err(|error| match error.kind {
-                api::ErrorKind::Retriable => OffsetsRefused::Failed(error.report()),
-                _ => OffsetsRefused::Invalid(error.report()),
-            });
-            Message::Event(Event::OffsetsAltered { name, outcome })
-        });
-    }
-
-    fn make_tasks(&self, name: String, attempt: u64, config: Props) {
-        self.elsewhere("make-tasks", move |worker| {
-            let outcome = worker.task_configs(&config).map_err(|error| error.report());
-            Message::Event(Event::TasksMade { name, attempt, outcome })
-        });
-    }
-
-    fn start_task(&mut self, key: TaskKey, config: Props) {
-        let topics = self.topics.entry(key.0.clone()).or_default().clone();
-        let status = self.worker.new_status(topics);
-        let task = Task { status: status.clone(), handle: None, stop: None };
-        self.tasks.insert(key.clone(), task);
-        self.elsewhere("start-task", move |worker| {
-            let (name, _, task) = &key;
-            let handle = worker.start_task(name, *task, &config, status);
-            Message::Started { key, handle }
-        });
-    }
-
-    fn started(&mut self, key: TaskKey, handle: TaskHandle) {
-        let Some(task) = self.tasks.get_mut(&key) else { return };
-        match task.stop {
-            None => task.handle = Some(handle),
-            Some(mode) => self.end(key, handle, mode),
-        }
-    }
-
-    fn stop_task(&mut self, key: TaskKey, mode: StopMode) {
-        let Some(task) = self.tasks.get_mut(&key) else { return };
-        task.stop = Some(mode);
-        if let Some(handle) = task.handle.take() {
-            self.end(key, handle, mode);
-        }
-    }
-
-    fn end(&self, key: TaskKey, handle: TaskHandle, mode: StopMode) {
-        handle.stop(mode);
-        let graceful = self.worker.config().task_shutdown_graceful_timeout_ms;
-        self.elsewhere("stop-task", move |_| {
-            let (name, epoch, task) = key;
-            if !handle.wait(Duration::from_millis(graceful) + ABANDON_AFTER) {
-                handle.cancel();
-                if !handle.wait(ABANDON_AFTER) {
-                    let connector = &name;
-                    tracing::error!(%connector, task, "the task does not end and is left behind");
-                }
-            }
-            Message::Event(Event::TaskEnded { name, epoch, task })
-        });
     }
 
     /// Writes changes where they outlive this process; an answer comes only afterwards.
@@ -253,18 +152,14 @@ impl Driver {
         let mut views = Vec::with_capacity(changed.len());
         for name in changed {
             let Some(connector) = self.state.connectors().get(&name) else {
-                self.tasks.retain(|(own, ..), task| *own != name || task.is_alive());
-                self.topics.remove(&name);
+                self.hands.forget(&name);
                 views.push((name, None));
                 continue;
             };
-            let known = |(own, epoch, number): &TaskKey| {
-                *own != name
-                    || (*epoch == connector.epoch && (*number as usize) < connector.tasks.len())
-            };
-            self.tasks.retain(|key, task| known(key) || task.is_alive());
-            self.topics.entry(name.clone()).or_default();
-            let view = self.connector_view(&name, connector);
+            let (epoch, tasks) = (connector.epoch, connector.tasks.len());
+            self.hands.retain(&name, |own, number| own == epoch && (number as usize) < tasks);
+            let topics = self.hands.topics(&name);
+            let view = ConnectorView { topics, ..self.connector_view(&name, connector) };
             views.push((name, Some(Arc::new(view))));
         }
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
@@ -279,21 +174,20 @@ impl Driver {
     fn connector_view(&self, name: &str, connector: &Connector) -> ConnectorView {
         let task = |(number, config): (u32, &Props)| TaskView {
             config: config.clone(),
+            elsewhere: None,
             restarting: connector.restarting.contains(&number),
-            status: self
-                .tasks
-                .get(&(name.to_owned(), connector.epoch, number))
-                .map(|task| task.status.clone())
-                .unwrap_or_default(),
+            status: self.hands.status(&(name.to_owned(), connector.epoch, number)),
         };
+        let worker = self.hands.worker();
         ConnectorView {
             config: connector.config.clone(),
-            direction: self.worker.direction(&connector.config),
-            version: self.worker.version(&connector.config),
+            direction: worker.direction(&connector.config),
+            elsewhere: None,
+            version: worker.version(&connector.config),
             target: connector.target,
             failure: connector.failure.clone(),
             tasks: (0..).zip(&connector.tasks).map(task).collect(),
-            topics: self.topics.get(name).cloned().unwrap_or_default(),
+            topics: Arc::default(),
         }
     }
 }

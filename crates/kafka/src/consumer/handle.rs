@@ -148,6 +148,11 @@ impl ClientHandle {
         })
     }
 
+    /// The generation of the group as this member knows it; negative before it has joined.
+    pub fn generation(&self) -> Result<i32> {
+        Ok(ffi::generation(self.client()?.client().native_client()).unwrap_or(-1))
+    }
+
     /// The error after which this client is of no use any more: fenced, or fatal.
     pub fn fatal_error(&self) -> Option<Error> {
         super::fatal_error(&*self.client().ok()?)

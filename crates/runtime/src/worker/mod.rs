@@ -29,7 +29,7 @@ use config::providers::{Providers, Resolved, put_references_back};
 use config::worker::WorkerConfig;
 use config::{Config, ConfigErrors, Props};
 use kafka::settings::ClientKind;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Key of the worker file: the worker's tasks assign all partitions to themselves instead of joining
@@ -100,6 +100,12 @@ impl Worker {
         };
         let starts = Some(self.startups.tasks.clone());
         StatusCell::of(topics, TaskMetrics::new(windows, starts, self.budget.clone()))
+    }
+
+    /// Keeps the offsets of all sources there that do not write them in their transactions, in place of
+    /// the worker's file.
+    pub fn keep_offsets_in(&self, store: Arc<dyn OffsetStore>) {
+        *self.offset_file.lock().unwrap_or_else(PoisonError::into_inner) = Some(store);
     }
 
     /// Adds to a page of metrics what is about the worker itself.

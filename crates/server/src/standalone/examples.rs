@@ -2,13 +2,15 @@
 
 use super::interface::Interface;
 use super::plugins;
+use config::distributed::DistributedConfig;
 use config::worker::StandaloneConfig;
 use config::{Config, Props};
 use runtime::Worker;
 use std::path::PathBuf;
 
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
     "README.md",
+    "docs/distributed.md",
     "docs/operating.md",
     "crates/connectors/src/postgres/README.md",
     "crates/connectors/src/sqlite/README.md",
@@ -34,7 +36,10 @@ fn configurations_in_the_pages_are_valid() {
         .partition(|props| props.get("connector.class").is_none());
     assert!(!workers.is_empty() && !connectors.is_empty(), "the pages have examples");
     for props in &workers {
-        let rest = StandaloneConfig::parse(props).unwrap().worker.rest;
+        let rest = match props.get("config.storage.topic") {
+            Some(_) => DistributedConfig::parse(props).unwrap().worker.rest,
+            None => StandaloneConfig::parse(props).unwrap().worker.rest,
+        };
         Interface::read(&rest, props).unwrap();
         let worker = Worker::new(props.clone(), plugins(), "localhost:8083".to_owned()).unwrap();
         assert_eq!(worker.check().unwrap(), Vec::<String>::new(), "{props:?}");

@@ -13,7 +13,7 @@ const MAIN: &str = "listeners.https.";
 const ADMIN: &str = "admin.listeners.https.";
 
 /// The interface as the settings describe it.
-pub(super) struct Interface {
+pub(crate) struct Interface {
     listeners: Vec<Listener>,
     /// `None`: the administrative part is with the rest.
     admin: Option<Vec<Listener>>,
@@ -56,6 +56,17 @@ impl Interface {
 
     /// `host:port` under which others reach this worker; `None` if there are no listeners.
     pub(super) fn advertised(&self, config: &RestConfig) -> Option<String> {
+        self.advertised_place(config).map(|(_, address)| address)
+    }
+
+    /// The URL under which others reach this worker; `None` if there are no listeners.
+    pub(crate) fn advertised_url(&self, config: &RestConfig) -> Option<String> {
+        let (scheme, address) = self.advertised_place(config)?;
+        let scheme = if scheme == Scheme::Https { "https" } else { "http" };
+        Some(format!("{scheme}://{address}"))
+    }
+
+    fn advertised_place(&self, config: &RestConfig) -> Option<(Scheme, String)> {
         let wanted = config.advertised_listener.as_deref().and_then(Scheme::named);
         let plain = self.listeners.iter().any(|one| one.scheme == Scheme::Http);
         let scheme = wanted.unwrap_or(if plain { Scheme::Http } else { Scheme::Https });
@@ -67,14 +78,14 @@ impl Interface {
             None => first.host.clone(),
         };
         let port = config.advertised_port.unwrap_or(first.port);
-        Some(format!("{host}:{port}"))
+        Some((first.scheme, format!("{host}:{port}")))
     }
 
     /// Opens all addresses.
     ///
     /// # Errors
     /// One cannot be listened on.
-    pub(super) async fn open(&self) -> Result<Vec<Socket>, Failure> {
+    pub(crate) async fn open(&self) -> Result<Vec<Socket>, Failure> {
         let offer = if self.admin.is_some() { Offer::Main } else { Offer::All };
         let main = self.listeners.iter().map(|one| ("listeners", one, &self.tls, offer));
         let admin = self.admin.iter().flatten();

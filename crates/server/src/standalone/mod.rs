@@ -31,13 +31,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
-use worker_file::WorkerFile;
+pub(crate) use worker_file::{Mode, WorkerFile};
 
 pub(crate) use connector_file::read_config;
 pub(crate) use connector_files::read_properties;
 
 /// Beyond the tasks' own time to stop.
-const SHUTDOWN_MARGIN: Duration = Duration::from_secs(10);
+pub(crate) const SHUTDOWN_MARGIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -79,7 +79,8 @@ fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
     let variables = std::env::vars_os();
     let variables =
         variables.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-    let file = WorkerFile::read(args.worker.as_deref(), config::environment::read(variables))?;
+    let variables = config::environment::read(variables);
+    let file = WorkerFile::read(args.worker.as_deref(), variables, Mode::Standalone)?;
     let connectors = connector_file::read_all(&args.connectors)?;
     let worker = Worker::new(file.props.clone(), plugins(), file.address())
         .map_err(|errors| file.wrong(&errors))?;
@@ -93,17 +94,21 @@ fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
     }
     let kept = file.state_file.as_ref().map(StateFile::open).transpose();
     let kept = kept.map_err(|error| Failure::wrong_input(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .thread_name("rest")
-        .build()
-        .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
-    runtime.block_on(async {
+    rest_threads()?.block_on(async {
         // Before anything runs, so that a signal during the start is not missed.
         let signals = Signals::listen(args.stop_at_end_of_input)?;
         serve(file, Arc::new(worker), kept, connectors, levels, signals).await
     })
+}
+
+/// The threads of the REST interface.
+pub(crate) fn rest_threads() -> Result<tokio::runtime::Runtime, Failure> {
+    let threads = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .thread_name("rest")
+        .build();
+    threads.map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))
 }
 
 async fn serve(
@@ -112,7 +117,7 @@ async fn serve(
     kept: Option<StateFile>,
     connectors: Vec<ConnectorFile>,
     levels: Arc<Levels>,
-    mut signals: Signals,
+    signals: Signals,
 ) -> Result<ExitCode, Failure> {
     let sockets = file.interface.open().await?;
     let (before, kept) = restore::split(kept, &connectors);
@@ -127,6 +132,17 @@ async fn serve(
         create(&herder, connector).await?;
     }
     herder.set_ready();
+    until_stopped(file, &worker, herder, server, signals).await
+}
+
+/// Serves until a signal comes, and ends in order.
+pub(crate) async fn until_stopped(
+    file: WorkerFile,
+    worker: &Worker,
+    herder: Herder,
+    server: rest::Server,
+    mut signals: Signals,
+) -> Result<ExitCode, Failure> {
     let name = loop {
         match signals.next().await {
             RENEW => file.interface.renew(),
@@ -156,7 +172,7 @@ async fn serve(
     }
 }
 
-fn announce(
+pub(crate) fn announce(
     file: &WorkerFile,
     sockets: Vec<rest::Socket>,
     herder: &Herder,
@@ -191,7 +207,7 @@ fn announce(
 }
 
 /// The cluster's id is for `GET /` only; tasks ask for it themselves.
-fn look_for_cluster(worker: Arc<Worker>, cluster: watch::Sender<Option<String>>) {
+pub(crate) fn look_for_cluster(worker: Arc<Worker>, cluster: watch::Sender<Option<String>>) {
     let body = move || {
         cluster.send_replace(worker.wait_for_cluster_id());
     };
@@ -215,10 +231,10 @@ async fn create(herder: &Herder, connector: ConnectorFile) -> Result<(), Failure
 }
 
 /// The signal at which files of certificates and users are read again.
-const RENEW: &str = "SIGHUP";
+pub(crate) const RENEW: &str = "SIGHUP";
 
 /// SIGTERM, SIGINT and SIGHUP; the end of standard input where that was asked for.
-struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     renew: Signal,
     interrupt: Signal,
@@ -226,7 +242,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn listen(to_input: bool) -> Result<Signals, Failure> {
+    pub(crate) fn listen(to_input: bool) -> Result<Signals, Failure> {
         let listen = |kind| {
             signal(kind)
                 .map_err(|error| Failure::unavailable(format!("signals cannot be caught: {error}")))
@@ -241,7 +257,7 @@ impl Signals {
     }
 
     /// A signal that is meant as a second one: process managers often send the first twice.
-    async fn again(&mut self) -> &'static str {
+    pub(crate) async fn again(&mut self) -> &'static str {
         const SAME_SIGNAL: Duration = Duration::from_millis(500);
         let first = tokio::time::Instant::now();
         loop {
@@ -252,7 +268,7 @@ impl Signals {
         }
     }
 
-    async fn next(&mut self) -> &'static str {
+    pub(crate) async fn next(&mut self) -> &'static str {
         let input_end = async {
             match self.input_end.as_mut() {
                 // Whatever it answers, the input is over.

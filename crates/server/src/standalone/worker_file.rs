@@ -2,24 +2,71 @@
 
 use super::interface::Interface;
 use crate::exit::Failure;
+use config::distributed::DistributedConfig;
 use config::environment::Environment;
 use config::unknown::{WORKER_PREFIXES, unknown_keys};
-use config::worker::StandaloneConfig;
+use config::worker::{StandaloneConfig, WorkerConfig};
 use config::{Config, ConfigErrors, Props};
 use connector_files::read_properties;
 use kafka::settings::{ClientKind, is_known_key};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// How a worker runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Standalone,
+    Distributed,
+}
+
+impl Mode {
+    /// The command, and an example of it.
+    fn example(self) -> &'static str {
+        match self {
+            Mode::Standalone => "copycat standalone worker.properties [CONNECTOR_FILE...]",
+            Mode::Distributed => "copycat distributed worker.properties",
+        }
+    }
+}
+
+/// The keys that only one mode has.
+struct OfMode {
+    worker: WorkerConfig,
+    state_file: Option<String>,
+    cluster: Option<DistributedConfig>,
+}
+
+impl Mode {
+    fn parse(self, props: &Props) -> Result<OfMode, ConfigErrors> {
+        Ok(match self {
+            Mode::Standalone => {
+                let config = StandaloneConfig::parse(props)?;
+                OfMode { worker: config.worker, state_file: config.state_file, cluster: None }
+            }
+            Mode::Distributed => {
+                let config = DistributedConfig::parse(props)?;
+                let worker = config.worker.clone();
+                OfMode { worker, state_file: None, cluster: Some(config) }
+            }
+        })
+    }
+}
+
+/// Only standalone workers have one.
+const OFFSET_FILE: &str = "offset.storage.file.filename";
+
 /// A worker file that was read and checked.
-pub(super) struct WorkerFile {
+pub(crate) struct WorkerFile {
     /// Where its keys are from, for messages.
-    pub(super) source: String,
+    pub(crate) source: String,
     /// References to secrets are as they were written.
-    pub(super) props: Props,
+    pub(crate) props: Props,
     /// Where connectors are kept.
     pub(super) state_file: Option<PathBuf>,
-    pub(super) interface: Interface,
+    /// The keys of a distributed worker.
+    pub(crate) cluster: Option<DistributedConfig>,
+    mode: Mode,
+    pub(crate) interface: Interface,
     address: String,
 }
 
@@ -28,24 +75,27 @@ impl WorkerFile {
     ///
     /// # Errors
     /// The file cannot be read, or something is wrong in it or in the environment.
-    pub(super) fn read(
+    pub(crate) fn read(
         path: Option<&Path>,
         environment: Environment,
+        mode: Mode,
     ) -> Result<WorkerFile, Failure> {
-        let (source, props) = merged(path, environment)?;
+        let (source, mut props) = merged(path, environment, mode)?;
+        if mode == Mode::Distributed && props.remove(OFFSET_FILE).is_some() {
+            tracing::warn!("{source}: {OFFSET_FILE} is for standalone workers and has no effect");
+        }
         let wrong = |errors: &ConfigErrors| Failure::wrong_input(format!("{source}: {errors}"));
         let resolved = config::providers::from_worker(&props);
         let resolved = resolved.and_then(|providers| providers.resolve(&props));
         let resolved = resolved.map_err(|errors| wrong(&errors))?;
-        let config = StandaloneConfig::parse(&resolved.props).map_err(|errors| {
+        let config = mode.parse(&resolved.props).map_err(|errors| {
             let failure = wrong(&resolved.hide_errors(&props, errors));
             match props.get("config.storage.topic") {
-                Some(_) => failure.hint(
-                    "these are keys of a distributed worker, and this is a standalone one: it \
-                         needs offset.storage.file.filename, and copycat.state.file to keep \
-                         connectors over a restart",
+                Some(_) if mode == Mode::Standalone => failure.hint(
+                    "these are keys of a distributed worker, and this is a standalone one: start \
+                     it with copycat distributed",
                 ),
-                None => failure,
+                _ => failure,
             }
         })?;
         let rest = &config.worker.rest;
@@ -54,26 +104,31 @@ impl WorkerFile {
         let address = interface.advertised(rest).unwrap_or_else(host_name);
         let state_file = config.state_file.as_deref().map(str::trim);
         let state_file = state_file.filter(|path| !path.is_empty()).map(PathBuf::from);
-        let file = WorkerFile { source, props, state_file, interface, address };
+        let cluster = config.cluster;
+        let file = WorkerFile { source, props, state_file, cluster, mode, interface, address };
         file.name_unknown_keys();
         Ok(file)
     }
 
     /// `host:port` under which others reach this worker; also part of sink tasks' member ids.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         self.address.clone()
     }
 
-    pub(super) fn wrong(&self, errors: &ConfigErrors) -> Failure {
+    pub(crate) fn wrong(&self, errors: &ConfigErrors) -> Failure {
         Failure::wrong_input(format!("{}: {errors}", self.source))
     }
 
     fn name_unknown_keys(&self) {
         let own = [runtime::SELF_ASSIGN];
-        for key in unknown_keys(&self.props, &[&StandaloneConfig::def()], &WORKER_PREFIXES) {
+        let def = match self.mode {
+            Mode::Standalone => StandaloneConfig::def(),
+            Mode::Distributed => DistributedConfig::def(),
+        };
+        for key in unknown_keys(&self.props, &[&def], &WORKER_PREFIXES) {
             // Unprefixed client settings are meant for the worker's own clients.
             let of_clients = is_known_key(ClientKind::Admin, &key.key);
-            if is_of_distributed(&key.key) {
+            if self.mode == Mode::Standalone && is_of_distributed(&key.key) {
                 tracing::warn!(
                     "{}: {} is for distributed workers and has no effect: this one keeps its \
                      connectors in copycat.state.file",
@@ -103,7 +158,11 @@ fn is_of_distributed(key: &str) -> bool {
 }
 
 /// The worker's keys, and what messages call the place they are from.
-fn merged(path: Option<&Path>, environment: Environment) -> Result<(String, Props), Failure> {
+fn merged(
+    path: Option<&Path>,
+    environment: Environment,
+    mode: Mode,
+) -> Result<(String, Props), Failure> {
     const VARIABLES: &str = "CONNECT_* variables";
     let Environment { props: set, without_effect } = environment;
     if !without_effect.is_empty() {
@@ -127,7 +186,7 @@ fn merged(path: Option<&Path>, environment: Environment) -> Result<(String, Prop
             return Err(Failure::wrong_input(
                 "no worker file is named, and no CONNECT_* variable is set",
             )
-            .hint("copycat standalone worker.properties [CONNECTOR_FILE...]"));
+            .hint(mode.example()));
         }
         return Ok((VARIABLES.to_owned(), set));
     };

@@ -38,7 +38,16 @@ pub(crate) fn faults() -> u64 {
 
 /// A worker on this broker: envelope JSON unless a connector says otherwise.
 pub(crate) fn worker(bootstrap: &str) -> WorkerSetup {
-    Worker::standalone(BINARY)
+    with_clients(Worker::standalone(BINARY), bootstrap)
+}
+
+/// The same as one worker of a cluster.
+pub(crate) fn member(bootstrap: &str, cluster: &str) -> WorkerSetup {
+    with_clients(Worker::distributed(BINARY, cluster), bootstrap)
+}
+
+fn with_clients(setup: WorkerSetup, bootstrap: &str) -> WorkerSetup {
+    setup
         .worker("bootstrap.servers", bootstrap)
         .worker("key.converter", "org.apache.kafka.connect.storage.StringConverter")
         .worker("value.converter", "org.apache.kafka.connect.json.JsonConverter")

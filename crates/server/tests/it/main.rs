@@ -10,6 +10,7 @@ mod cli;
 mod cli_secured;
 mod clients;
 mod dead_letters;
+mod distributed;
 mod exposition;
 mod files;
 mod foreign;

@@ -24,6 +24,8 @@ const STOP_DEADLINE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct WorkerSetup {
     binary: PathBuf,
+    /// The command that starts it.
+    mode: &'static str,
     worker: Vec<(String, String)>,
     connectors: Vec<(String, Vec<(String, String)>)>,
     env: Vec<(String, String)>,
@@ -84,7 +86,7 @@ impl WorkerSetup {
     }
 }
 
-/// A standalone worker in a folder of its own, killed with this value. Its REST port, offsets and
+/// A worker in a folder of its own, killed with this value. Its REST port, offsets and
 /// log stay the same over restarts.
 #[derive(Debug)]
 pub struct Worker {
@@ -99,8 +101,26 @@ impl Worker {
     /// Prepares `copycat standalone`. `binary` is `env!("CARGO_BIN_EXE_copycat")`, which only the
     /// tests of the crate with the binary know.
     pub fn standalone(binary: &str) -> WorkerSetup {
+        Worker::of("standalone", binary)
+    }
+
+    /// Prepares `copycat distributed`, one worker of a cluster whose topics are named after it.
+    pub fn distributed(binary: &str, cluster: &str) -> WorkerSetup {
+        let topics = ["config", "offset", "status"];
+        topics.iter().fold(
+            Worker::of("distributed", binary).worker("group.id", cluster),
+            |setup, topic| {
+                let factor = format!("{topic}.storage.replication.factor");
+                let named =
+                    setup.worker(&format!("{topic}.storage.topic"), &format!("{cluster}-{topic}"));
+                named.worker(&factor, "1")
+            },
+        )
+    }
+
+    fn of(mode: &'static str, binary: &str) -> WorkerSetup {
         let (worker, connectors, env) = (Vec::new(), Vec::new(), Vec::new());
-        WorkerSetup { binary: binary.into(), worker, connectors, env }
+        WorkerSetup { binary: binary.into(), mode, worker, connectors, env }
     }
 
     /// Starts it again, with the same files, and waits until it is healthy.
@@ -123,7 +143,7 @@ impl Worker {
         let log = fs::File::options().create(true).append(true).open(&self.log);
         let log = log.expect("the folder is writable");
         let mut command = Command::new(&self.setup.binary);
-        command.arg("standalone").arg(self.file("worker"));
+        command.arg(self.setup.mode).arg(self.file("worker"));
         for (name, _) in &self.setup.connectors {
             command.arg(self.file(name));
         }
@@ -264,7 +284,7 @@ impl Worker {
         if !self.setup.has("listeners") {
             worker.push(("listeners".to_owned(), format!("http://{}", self.address)));
         }
-        if !self.setup.has("offset.storage.file.filename") {
+        if self.setup.mode == "standalone" && !self.setup.has("offset.storage.file.filename") {
             let offsets = self.dir.path().join("offsets").display().to_string();
             worker.push(("offset.storage.file.filename".to_owned(), offsets));
         }

@@ -17,7 +17,7 @@ mod write;
 
 pub use leader::{LeaderError, LeaderWriter, Membership};
 pub use offsets::OffsetLog;
-pub use settings::Store;
+pub use settings::{Store, worker_client};
 
 use super::topics::Written;
 use api::{Error, Result};
@@ -95,7 +95,8 @@ impl Shared {
     }
 }
 
-fn rest(pause: Duration, stopped: &dyn Fn() -> bool) {
+/// Waits, less where it is stopped.
+pub(crate) fn rest(pause: Duration, stopped: &dyn Fn() -> bool) {
     const LOOK: Duration = Duration::from_millis(50);
     let end = Instant::now() + pause;
     while !stopped() && Instant::now() < end {
@@ -126,7 +127,10 @@ impl KafkaLog {
         reader: Box<dyn LogReader>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<KafkaLog> {
-        let partitions = ensure(&settings, stopped)?;
+        let partitions = ensure_topic(&settings.topic, &settings.admin, stopped)?;
+        if settings.one_partition && partitions > 1 {
+            return Err(too_many(&settings.topic, partitions));
+        }
         let topic = settings.topic.name.clone();
         let places: Vec<TopicPartition> = (0..i32::try_from(partitions).unwrap_or(i32::MAX))
             .map(|partition| TopicPartition::new(topic.as_str(), partition))
@@ -249,25 +253,24 @@ fn send<T>(to: Option<&Sender<T>>, what: T) -> std::result::Result<(), (T, bool)
     })
 }
 
-/// Waits for brokers, not for people.
-fn ensure(settings: &LogSettings, stopped: &dyn Fn() -> bool) -> Result<usize> {
+/// Makes a topic where it is missing, and checks it; gives its number of partitions. Waits for brokers,
+/// not for people.
+pub(crate) fn ensure_topic(
+    topic: &CompactedTopic,
+    admin: &ClientSettings,
+    stopped: &dyn Fn() -> bool,
+) -> Result<usize> {
     let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
         if stopped() {
             return Err(Error::cancelled());
         }
-        match settings.topic.ensure(&settings.admin) {
-            Ok(1) => return Ok(1),
-            Ok(found) if settings.one_partition => return Err(too_many(&settings.topic, found)),
+        match topic.ensure(admin) {
             Ok(found) => return Ok(found),
             Err(error) if error.kind == api::ErrorKind::Retriable => {
                 let pause = pauses.failed(1.0);
                 if pauses.attempts() == 1 {
-                    tracing::warn!(
-                        "topic {}: {}; tried again",
-                        settings.topic.name,
-                        error.report()
-                    );
+                    tracing::warn!("topic {}: {}; tried again", topic.name, error.report());
                 }
                 rest(pause, stopped);
             }

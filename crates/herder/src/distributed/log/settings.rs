@@ -79,14 +79,14 @@ impl LogSettings {
             what: store.what(),
             prefix,
         };
-        let mut consumer = client(worker, store, ClientKind::Consumer)?;
+        let mut consumer = worker_client(worker, store.name(), ClientKind::Consumer)?;
         consumer.insert("isolation.level".to_owned(), "read_committed".to_owned());
         Ok(LogSettings {
             topic,
             one_partition: store == Store::Configs,
             consumer,
-            producer: client(worker, store, ClientKind::Producer)?,
-            admin: client(worker, store, ClientKind::Admin)?,
+            producer: worker_client(worker, store.name(), ClientKind::Producer)?,
+            admin: worker_client(worker, store.name(), ClientKind::Admin)?,
         })
     }
 }
@@ -104,7 +104,11 @@ where
     })
 }
 
-fn client(worker: &Props, store: Store, kind: ClientKind) -> Result<ClientSettings> {
+/// The settings of one of the worker's own clients, in librdkafka's names; `what` is for its client id.
+///
+/// # Errors
+/// A key with a wrong value.
+pub fn worker_client(worker: &Props, what: &str, kind: ClientKind) -> Result<ClientSettings> {
     // These are about the workers' group, or about the worker.
     const NOT_OF_CLIENTS: [&str; 4] =
         ["group.id", "client.id", "config.providers", "metric.reporters"];
@@ -112,7 +116,7 @@ fn client(worker: &Props, store: Store, kind: ClientKind) -> Result<ClientSettin
     let own = own.filter(|(key, _)| is_known_key(kind, key) && !NOT_OF_CLIENTS.contains(key));
     let mut own: Props = own.collect();
     let named = |key: &str| worker.get(key).map(str::trim).filter(|text| !text.is_empty());
-    let parts = [named("group.id"), named("client.id"), Some(store.name())];
+    let parts = [named("group.id"), named("client.id"), Some(what)];
     own.insert("client.id", parts.into_iter().flatten().collect::<Vec<_>>().join("-"));
     translate(kind, &[&own]).map(|client| client.librdkafka).map_err(|errors| {
         Error::config(errors.to_string()).hint("correct the worker's client settings")

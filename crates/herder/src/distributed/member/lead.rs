@@ -287,7 +287,8 @@ impl Member {
             let waits = !lead.gone_since_ms.is_empty() || !lead.failures.is_empty();
             lead.due = !changes.is_empty() || waits;
         }
-        if changes.is_empty() {
+        // A new leader says that it leads, so that the others know whom to ask.
+        if changes.is_empty() && self.cluster.led_by.as_ref() == Some(&self.me) {
             return;
         }
         changes.push(Change::Led { version, worker: self.me.clone() });

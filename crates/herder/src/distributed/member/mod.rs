@@ -58,6 +58,10 @@ pub enum Event {
     CaughtUp {
         attempt: u64,
     },
+    /// The end was not reached in time.
+    NotCaughtUp {
+        attempt: u64,
+    },
     /// A [`Action::InitWriter`] is done: nobody who had the writer before can write any more.
     WriterReady {
         attempt: u64,
@@ -69,6 +73,8 @@ pub enum Event {
     },
     /// The claim written last is on the topic.
     Claimed,
+    /// It could not be written.
+    NotClaimed,
     Validated {
         id: u64,
         name: Arc<str>,
@@ -100,6 +106,32 @@ pub enum Event {
     },
     /// Time has passed.
     Tick,
+}
+
+impl Event {
+    /// Its name, for the log: what is in it may be secret.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Config { .. } => "Config",
+            Event::Claim { .. } => "Claim",
+            Event::Joined(_) => "Joined",
+            Event::Lost => "Lost",
+            Event::CaughtUp { .. } => "CaughtUp",
+            Event::NotCaughtUp { .. } => "NotCaughtUp",
+            Event::WriterReady { .. } => "WriterReady",
+            Event::Committed { .. } => "Committed",
+            Event::Claimed => "Claimed",
+            Event::NotClaimed => "NotClaimed",
+            Event::Validated { .. } => "Validated",
+            Event::TasksMade { .. } => "TasksMade",
+            Event::OffsetsAltered { .. } => "OffsetsAltered",
+            Event::TaskEnded { .. } => "TaskEnded",
+            Event::Asked { .. } => "Asked",
+            Event::Drain(_) => "Drain",
+            Event::Shutdown { .. } => "Shutdown",
+            Event::Tick => "Tick",
+        }
+    }
 }
 
 /// How a transaction ended.
@@ -165,6 +197,26 @@ pub enum Action {
     },
     /// Everything has stopped, and was said to have.
     Exit,
+}
+
+impl Action {
+    /// Its name, for the log: what is in it may be secret.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Action::ReadToEnd { .. } => "ReadToEnd",
+            Action::InitWriter { .. } => "InitWriter",
+            Action::Commit { .. } => "Commit",
+            Action::WriteClaim(_) => "WriteClaim",
+            Action::Forget(_) => "Forget",
+            Action::Validate { .. } => "Validate",
+            Action::MakeTasks { .. } => "MakeTasks",
+            Action::AlterOffsets { .. } => "AlterOffsets",
+            Action::StartTask { .. } => "StartTask",
+            Action::StopTask { .. } => "StopTask",
+            Action::Answer { .. } => "Answer",
+            Action::Exit => "Exit",
+        }
+    }
 }
 
 /// Why a request was not done.
@@ -253,6 +305,11 @@ impl Member {
         &self.cluster
     }
 
+    /// Whether it has a place in the cluster and knows what was written before.
+    pub fn is_seated(&self) -> bool {
+        self.caught_up && self.seat.as_ref().is_some_and(|seat| !seat.partitions.is_empty())
+    }
+
     /// Whether it decides for the cluster at the moment.
     pub fn leads(&self) -> bool {
         self.lead.as_ref().is_some_and(Lead::is_ready)
@@ -289,7 +346,14 @@ impl Member {
             Event::Committed { version, outcome } => {
                 self.committed(version, outcome, &mut actions);
             }
+            Event::NotCaughtUp { attempt } => {
+                if self.reading == Some(attempt) {
+                    self.read_again(&mut actions);
+                }
+            }
             Event::Claimed => self.claiming = false,
+            // Said again at the next tick, not at once: whatever failed may fail for a while.
+            Event::NotClaimed => self.claimed = None,
             Event::Validated { id, name, outcome } => {
                 self.validated(id, &name, outcome, &mut actions);
             }
@@ -367,5 +431,8 @@ impl Member {
     fn tick(&mut self, actions: &mut Vec<Action>) {
         self.retry_lead(actions);
         self.due();
+        if self.claimed.is_none() {
+            self.claiming = false;
+        }
     }
 }

@@ -88,10 +88,11 @@ impl Member {
                     lead.altering.insert(name, altering);
                 }
             }
-            Request::Retarget { .. } | Request::Restart { .. } | Request::RestartTask { .. }
-                if !exists =>
-            {
+            Request::Retarget { .. } if !exists => {
                 unknown(id, format!("Unknown connector {name}"), actions);
+            }
+            Request::Restart { .. } | Request::RestartTask { .. } if !exists => {
+                unknown(id, format!("Unknown connector: {name}"), actions);
             }
             Request::Retarget { target, .. } => {
                 self.write(id, Done::Done, &name, Wanted::Target(target));
@@ -105,7 +106,7 @@ impl Member {
             Request::RestartTask { task, .. } => {
                 let tasks = self.entry(&name).map_or(0, |entry| entry.tasks.len());
                 if task as usize >= tasks {
-                    return unknown(id, format!("Task {name}-{task} not found"), actions);
+                    return unknown(id, format!("Unknown task: {name}-{task}"), actions);
                 }
                 self.write(id, Done::Done, &name, Wanted::Restart(BTreeSet::from([task])));
             }

@@ -4,7 +4,6 @@
 //! The last record counts, but for an UNASSIGNED that comes after its task runs elsewhere. Partitions
 //! of the topic are read in any order among each other: records of one key are in one partition.
 
-use super::config_state::{ConfigState, ConnectorState};
 use super::status_record::{Reported, Status, StatusKey, StatusRecord, TopicUse};
 use super::{OWN_PREFIX, Oddity, ReadRecord, Unusable, text_key};
 use std::collections::BTreeMap;
@@ -117,16 +116,15 @@ impl Statuses {
         })
     }
 
-    /// What should not be there any more: everything of connectors that are gone, and tasks beyond
-    /// those that count. A new leader writes the tombstones.
-    pub fn strays(&self, configs: &ConfigState) -> Vec<StatusKey> {
+    /// What should not be there any more: everything of connectors that are gone, for which `tasks` has
+    /// nothing, and tasks beyond the number it gives. A leader writes the tombstones.
+    pub fn strays(&self, tasks: impl Fn(&str) -> Option<u32>) -> Vec<StatusKey> {
         let mut strays = Vec::new();
         for (name, statuses) in self.iter() {
-            let config = configs.get(name).filter(|state| state.exists());
-            let count = config.map_or(0, ConnectorState::task_count);
+            let count = tasks(name);
             let key = |task| StatusKey::Task(name.to_owned(), task);
-            strays.extend(statuses.tasks.range(count..).map(|(task, _)| key(*task)));
-            if config.is_none() {
+            strays.extend(statuses.tasks.range(count.unwrap_or(0)..).map(|(task, _)| key(*task)));
+            if count.is_none() {
                 let topics = statuses.topics.keys().map(|topic| StatusKey::Topic {
                     topic: topic.clone(),
                     connector: name.to_owned(),
@@ -141,9 +139,13 @@ impl Statuses {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ConfigRecord, Properties, Written};
+    use super::super::{ConfigRecord, ConfigState, Properties, Written};
     use super::*;
     use crate::state::Target;
+
+    fn of(configs: &ConfigState) -> impl Fn(&str) -> Option<u32> {
+        |name| configs.get(name).filter(|state| state.exists()).map(|state| state.task_count())
+    }
 
     fn status(state: Reported, worker: &str, generation: i32) -> Status {
         let worker_id = Some(worker.to_owned());
@@ -203,13 +205,13 @@ mod tests {
         }
         let gone = StatusRecord::Connector("gone".to_owned(), running);
         apply(&mut statuses, &gone.written()).unwrap();
-        let strays = statuses.strays(&configs);
+        let strays = statuses.strays(of(&configs));
         let keys: Vec<String> = strays.iter().map(StatusKey::text).collect();
         assert_eq!(keys, ["status-task-c-1", "status-task-c-2", "status-connector-gone"]);
         for key in strays {
             apply(&mut statuses, &key.tombstone()).unwrap();
         }
-        assert_eq!(statuses.strays(&configs), []);
+        assert_eq!(statuses.strays(of(&configs)), []);
         assert_eq!(statuses.iter().count(), 1);
     }
 

@@ -1,0 +1,163 @@
+//! The keys of a distributed worker's property file, beside those of every worker.
+
+use crate::worker::{ExactlyOnceSupport, WorkerConfig};
+use crate::{Config, ConfigError};
+
+/// Keys of a distributed worker.
+#[derive(Config, Clone, Debug)]
+#[config(check = check_distributed)]
+pub struct DistributedConfig {
+    /// Keys of a worker in either mode.
+    #[config(flatten)]
+    pub worker: WorkerConfig,
+
+    /// Topic in which the cluster's connectors are kept, compacted, with one partition; made if it is
+    /// missing.
+    #[config(key = "config.storage.topic", importance = high)]
+    pub config_storage_topic: String,
+
+    /// Replication factor of that topic where it has to be made; -1 is the broker's default.
+    #[config(key = "config.storage.replication.factor", default = 3)]
+    pub config_storage_replication_factor: i16,
+
+    /// Topic in which the states of connectors, tasks and workers are kept, compacted; made if it is
+    /// missing.
+    #[config(key = "status.storage.topic", importance = high)]
+    pub status_storage_topic: String,
+
+    /// Partitions of that topic where it has to be made; -1 is the broker's default.
+    #[config(key = "status.storage.partitions", default = 5)]
+    pub status_storage_partitions: i32,
+
+    /// Replication factor of that topic where it has to be made; -1 is the broker's default.
+    #[config(key = "status.storage.replication.factor", default = 3)]
+    pub status_storage_replication_factor: i16,
+
+    /// How long a worker may be silent until the others take its tasks, in milliseconds.
+    #[config(key = "session.timeout.ms", default = 6000, at_least(1), importance = high)]
+    pub session_timeout_ms: u32,
+
+    /// How often a worker shows that it is there, in milliseconds: a third of the session or less.
+    #[config(key = "heartbeat.interval.ms", default = 500, at_least(1), importance = high)]
+    pub heartbeat_interval_ms: u32,
+
+    /// How long the tasks of a worker that is gone wait for it to come back, in milliseconds, before
+    /// others take them. They are taken at once unless this is set; Kafka Connect waits for 5 minutes.
+    #[config(key = "scheduled.rebalance.max.delay.ms", default = 0, importance = medium)]
+    pub scheduled_rebalance_max_delay_ms: u64,
+
+    /// How long the tasks of a worker that was stopped by a signal wait for it to come back, in
+    /// milliseconds, so that a rolling restart moves none. One that is drained first leaves none behind.
+    #[config(key = "copycat.restart.wait.ms", default = 10000, importance = medium)]
+    pub restart_wait_ms: u64,
+
+    /// Topic by whose partitions the workers see each other; it has no records. Made if it is missing;
+    /// by default `copycat-members-` and the group.id.
+    #[config(key = "copycat.members.topic")]
+    pub members_topic: Option<String>,
+
+    /// Partitions of that topic where it has to be made: as many workers as the cluster can have.
+    #[config(key = "copycat.members.max", default = 64, at_least(1))]
+    pub members_max: u32,
+
+    /// How the workers of Kafka Connect agree on assignments. Accepted for compatibility, without
+    /// effect here.
+    #[config(key = "connect.protocol", default = "sessioned")]
+    pub connect_protocol: String,
+
+    /// How long a worker may take to join again. Accepted for compatibility, without effect here: nothing
+    /// stands still for it.
+    #[config(key = "rebalance.timeout.ms", default = 60000)]
+    pub rebalance_timeout_ms: u32,
+
+    /// How long reading the topics may take. Accepted for compatibility, without effect here.
+    #[config(key = "worker.sync.timeout.ms", default = 3000)]
+    pub worker_sync_timeout_ms: u32,
+
+    /// How long a worker that is behind stays out. Accepted for compatibility, without effect here.
+    #[config(key = "worker.unsync.backoff.ms", default = 300000)]
+    pub worker_unsync_backoff_ms: u32,
+}
+
+fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
+    let worker = &config.worker;
+    let mut errors = Vec::new();
+    for (key, value) in
+        [("group.id", &worker.group_id), ("offset.storage.topic", &worker.offset_storage_topic)]
+    {
+        if value.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            let text =
+                format!("Missing required configuration \"{key}\" which has no default value.");
+            errors.push(ConfigError::new(key, text));
+        }
+    }
+    if worker.exactly_once_source_support != ExactlyOnceSupport::Disabled {
+        let text = "distributed workers give the records of sources at least once for now: what a \
+                    worker that was lost has open is not fenced where a connector gets fewer tasks. A \
+                    standalone worker gives them exactly once";
+        errors.push(ConfigError::new("exactly.once.source.support", text));
+    }
+    let offsets = worker.offset_storage_topic.as_deref().unwrap_or_default();
+    let topics = [
+        ("config.storage.topic", config.config_storage_topic.as_str()),
+        ("status.storage.topic", config.status_storage_topic.as_str()),
+        ("offset.storage.topic", offsets),
+    ];
+    for (index, (key, topic)) in topics.iter().enumerate() {
+        let twice = topics.iter().take(index).find(|(_, other)| other == topic);
+        if let Some((first, _)) = twice.filter(|_| !topic.is_empty()) {
+            let text = format!("is topic {topic}, which is {first} already: each needs its own");
+            errors.push(ConfigError::new(*key, text));
+        }
+    }
+    if config.heartbeat_interval_ms > config.session_timeout_ms / 3 {
+        let text = format!(
+            "has to be a third of session.timeout.ms ({}) or less",
+            config.session_timeout_ms
+        );
+        errors.push(ConfigError::new("heartbeat.interval.ms", text));
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Props;
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<DistributedConfig, String> {
+        let base = [
+            ("key.converter", "StringConverter"),
+            ("value.converter", "StringConverter"),
+            ("group.id", "g"),
+            ("config.storage.topic", "c"),
+            ("offset.storage.topic", "o"),
+            ("status.storage.topic", "s"),
+        ];
+        let props: Props = base.iter().chain(pairs).copied().collect();
+        DistributedConfig::parse(&props).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn the_four_names_of_a_cluster_are_needed_and_tasks_wait_only_where_that_is_set() {
+        let config = parse(&[]).unwrap();
+        assert_eq!(config.scheduled_rebalance_max_delay_ms, 0);
+        assert_eq!(config.worker.offset_storage_partitions, 25);
+        let errors = DistributedConfig::parse(&Props::new()).unwrap_err().to_string();
+        for key in
+            ["group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"]
+        {
+            assert!(errors.contains(key), "{key}: {errors}");
+        }
+    }
+
+    #[test]
+    fn topics_that_are_the_same_and_slow_heartbeats_are_refused() {
+        let error = parse(&[("status.storage.topic", "c")]).unwrap_err();
+        assert!(error.contains("is topic c, which is config.storage.topic already"), "{error}");
+        let error = parse(&[("exactly.once.source.support", "enabled")]).unwrap_err();
+        assert!(error.contains("A standalone worker gives them exactly once"), "{error}");
+        let error = parse(&[("heartbeat.interval.ms", "3000")]).unwrap_err();
+        assert!(error.contains("a third of session.timeout.ms (6000)"), "{error}");
+    }
+}

@@ -1,0 +1,199 @@
+//! The handle by which everybody asks the herder, whichever driver there is behind it.
+
+use crate::error::{Answer, HerderError};
+use crate::state::{Request, Target};
+use crate::view::{ConnectorView, Leader, View};
+use config::{Given, Props};
+use crossbeam_channel::Sender;
+use runtime::{OffsetsChange, Worker};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Events and requests that may wait for a driver; more make their senders wait.
+pub(crate) const EVENTS_MAX: usize = 10_000;
+
+/// What a driver is asked.
+pub(crate) enum Command {
+    Ask {
+        id: u64,
+        request: Request,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// The process is to end.
+    Shutdown,
+}
+
+/// Gives a command to the driver; false if that has ended.
+pub(crate) type Give = Arc<dyn Fn(Command) -> bool + Send + Sync>;
+
+/// The handle everybody holds; cheap to clone.
+#[derive(Clone)]
+pub struct Herder {
+    worker: Arc<Worker>,
+    give: Give,
+    view: Arc<RwLock<View>>,
+    requests: Arc<AtomicU64>,
+    ended: crossbeam_channel::Receiver<()>,
+}
+
+impl Herder {
+    /// A handle to a driver, and what is dropped when that has ended.
+    pub(crate) fn new(worker: Arc<Worker>, give: Give) -> (Herder, Sender<()>) {
+        let (ending, ended) = crossbeam_channel::bounded::<()>(0);
+        let view = Arc::new(RwLock::new(View::default()));
+        (Herder { worker, give, view, requests: Arc::default(), ended }, ending)
+    }
+
+    /// What the driver publishes.
+    pub(crate) fn shared_view(&self) -> Arc<RwLock<View>> {
+        self.view.clone()
+    }
+
+    /// What the connectors run on.
+    pub fn worker(&self) -> &Arc<Worker> {
+        &self.worker
+    }
+
+    /// A copy of everything there is to read.
+    pub fn view(&self) -> View {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One connector.
+    pub fn connector(&self, name: &str) -> Option<Arc<ConnectorView>> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).connectors.get(name).cloned()
+    }
+
+    /// Whether the connectors given at the start have been created.
+    pub fn is_ready(&self) -> bool {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).ready
+    }
+
+    /// Who decides about connectors.
+    pub fn leader(&self) -> Leader {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).leader.clone()
+    }
+
+    /// How far this worker has read what leaders wrote.
+    pub fn version(&self) -> u64 {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).version
+    }
+
+    /// The connectors given at the start have been created.
+    pub fn set_ready(&self) {
+        self.view.write().unwrap_or_else(PoisonError::into_inner).ready = true;
+    }
+
+    /// # Errors
+    /// The configuration is invalid, or the name exists.
+    pub async fn create(&self, name: String, config: impl Into<Given>, target: Target) -> Answer {
+        self.ask(Request::Create { name, config: config.into(), target }).await
+    }
+
+    /// A new configuration, of a connector that may be new.
+    ///
+    /// # Errors
+    /// The configuration is invalid.
+    pub async fn put(&self, name: String, config: Given) -> Answer {
+        self.ask(Request::Put { name, config }).await
+    }
+
+    /// Sets single keys, takes those out that are null.
+    ///
+    /// # Errors
+    /// No such connector, or the configuration would be invalid.
+    pub async fn patch(&self, name: String, patch: Given) -> Answer {
+        self.ask(Request::Patch { name, patch }).await
+    }
+
+    /// Answers when its tasks have ended.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn delete(&self, name: String) -> Answer {
+        self.ask(Request::Delete { name, offsets: false }).await
+    }
+
+    /// The same, after its offsets were reset.
+    ///
+    /// # Errors
+    /// No such connector; or its offsets cannot be reset, and it is still there, stopped.
+    pub async fn delete_with_offsets(&self, name: String) -> Answer {
+        self.ask(Request::Delete { name, offsets: true }).await
+    }
+
+    /// A connector as it was before this process: what is wrong with it shows in its status.
+    ///
+    /// # Errors
+    /// The name exists.
+    pub async fn restore(&self, name: String, config: Props, target: Target) -> Answer {
+        self.ask(Request::Restore { name, config, target }).await
+    }
+
+    /// Answers when what was asked for is so.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn retarget(&self, name: String, target: Target) -> Answer {
+        self.ask(Request::Retarget { name, target }).await
+    }
+
+    /// Restarts the connector; answers when its tasks are known.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn restart(&self, name: String) -> Answer {
+        let (connector, tasks, at_once) = (true, BTreeSet::new(), false);
+        self.ask(Request::Restart { name, connector, tasks, at_once }).await
+    }
+
+    /// Begins to restart what is selected: whether the connector, and which tasks.
+    ///
+    /// # Errors
+    /// No such connector.
+    pub async fn begin_restart(
+        &self,
+        name: String,
+        connector: bool,
+        tasks: BTreeSet<u32>,
+    ) -> Answer {
+        self.ask(Request::Restart { name, connector, tasks, at_once: true }).await
+    }
+
+    /// # Errors
+    /// No such connector or task.
+    pub async fn restart_task(&self, name: String, task: u32) -> Answer {
+        self.ask(Request::RestartTask { name, task }).await
+    }
+
+    /// # Errors
+    /// No such connector, it is not stopped, the offsets are wrong, or Kafka does not answer.
+    pub async fn alter_offsets(&self, name: String, change: OffsetsChange) -> Answer {
+        self.ask(Request::Offsets { name, change }).await
+    }
+
+    async fn ask(&self, request: Request) -> Answer {
+        let gone = || HerderError::Unavailable("Worker is shutting down".to_owned());
+        let (reply, answer) = oneshot::channel();
+        let id = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if !(self.give)(Command::Ask { id, request, reply }) {
+            return Err(gone());
+        }
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Lets every task make durable what it has and keep its seat in its group.
+    pub fn shutdown(&self) {
+        // A driver that is gone has nothing left to shut down.
+        let _gone = (self.give)(Command::Shutdown);
+    }
+
+    /// Waits for the end of a shutdown. False if it takes longer than `timeout`.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let ended = self.ended.recv_timeout(timeout);
+        !matches!(ended, Err(crossbeam_channel::RecvTimeoutError::Timeout))
+    }
+}

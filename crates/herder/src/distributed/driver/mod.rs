@@ -1,0 +1,415 @@
+//! The distributed driver: one thread that steps the [`Member`] and carries its actions out.
+//!
+//! Around it: two logs that read and write the topics, a thread that keeps the membership, one that
+//! writes the leader's transactions, and threads for whatever connector code may block. All of them
+//! tell the driver what happened by [`Input`]s; the driver waits for nothing else.
+
+mod readers;
+mod report;
+mod seats;
+mod show;
+mod writer;
+
+use super::cluster::WorkerId;
+use super::log::{KafkaLog, LogSettings, Membership};
+use super::member::{Action, Answered, Event, Member, Settings};
+use super::membership::Seat;
+use super::records::Said;
+use super::topics::{ConfigState, Statuses};
+use crate::command::{Command, EVENTS_MAX, Herder};
+use crate::error::{Answer, HerderError};
+use crate::hands::{Hands, TaskKey, Told};
+use crate::state::Done;
+use crate::view::View;
+use api::Result;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use kafka::ClientSettings;
+use report::Reports;
+use runtime::{CompactedTopic, StopMode, TaskHandle, Worker};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::oneshot;
+
+/// How often time itself is an event, and statuses are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How long one try to read a topic to its end may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a worker of a cluster is made of. Client settings have librdkafka's names.
+#[derive(Clone, Debug)]
+pub struct ClusterSettings {
+    /// `host:port` as it is advertised: Connect's worker id.
+    pub worker_id: String,
+    /// Under which other workers reach this one.
+    pub url: String,
+    /// Of the program.
+    pub version: String,
+    pub config: LogSettings,
+    pub status: LogSettings,
+    /// The topic of the membership group: as many workers as it has partitions.
+    pub members: CompactedTopic,
+    /// Of the membership group's consumer, `group.id` and session included.
+    pub members_consumer: ClientSettings,
+    /// With the cluster's `transactional.id`.
+    pub writer: ClientSettings,
+    /// `scheduled.rebalance.max.delay.ms` where it is set, else 0.
+    pub lost_wait_ms: u64,
+    /// How long the tasks of a worker that was stopped wait for it.
+    pub restart_wait_ms: u64,
+}
+
+/// Something that the driver is told.
+pub(crate) enum Input {
+    Event(Event),
+    Command(Command),
+    Told(Told),
+    Joined {
+        seat: Seat,
+        proof: Arc<Membership>,
+    },
+    Said {
+        worker: WorkerId,
+        said: Option<Said>,
+    },
+    /// Statuses in the topic have changed.
+    StatusesRead,
+    /// A status could not be written: it is written again.
+    Unsaid(Vec<u8>),
+}
+
+impl Herder {
+    /// Starts a driver that shares the connectors of a cluster. Waits until the topics are there and
+    /// were read, or `stopped` says otherwise.
+    ///
+    /// # Errors
+    /// A topic cannot be used, with what to do about it; cancelled.
+    pub fn start_distributed(
+        worker: Arc<Worker>,
+        settings: ClusterSettings,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Herder> {
+        let (tell, inbox) = bounded(EVENTS_MAX);
+        let commands = tell.clone();
+        let give = move |command| commands.send(Input::Command(command)).is_ok();
+        let (herder, ending) = Herder::new(worker.clone(), Arc::new(give));
+        let view = herder.shared_view();
+        let driver = Driver::open(worker, settings, view, tell, stopped)?;
+        let body = move || {
+            driver.run(&inbox);
+            drop(ending);
+        };
+        spawn("herder", body)?;
+        Ok(herder)
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+    let failed = |error| api::Error::retriable("a thread cannot be started").source(error);
+    thread.map(drop).map_err(failed)
+}
+
+struct Driver {
+    hands: Hands,
+    member: Member,
+    me: WorkerId,
+    settings: ClusterSettings,
+    view: Arc<RwLock<View>>,
+    replies: BTreeMap<u64, oneshot::Sender<Answer>>,
+    tell: Sender<Input>,
+    config: Option<KafkaLog>,
+    status: Option<Arc<KafkaLog>>,
+    statuses: Arc<Mutex<Statuses>>,
+    reports: Reports,
+    /// Where others are reached, by their names.
+    urls: BTreeMap<WorkerId, Arc<str>>,
+    proof: Option<Arc<Membership>>,
+    generation: i32,
+    orders: Sender<writer::Order>,
+    leaving: Arc<AtomicBool>,
+    started: Instant,
+    /// Something may look different to readers.
+    stale: bool,
+}
+
+impl Driver {
+    fn open(
+        worker: Arc<Worker>,
+        settings: ClusterSettings,
+        view: Arc<RwLock<View>>,
+        tell: Sender<Input>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Driver> {
+        let me = WorkerId { name: settings.worker_id.as_str().into(), run: run_number() };
+        let statuses = Arc::new(Mutex::new(Statuses::default()));
+        // First what may be refused: nothing has begun then.
+        let partitions = ensure_members(&settings, stopped)?;
+        let reader = readers::StatusReader {
+            topic: settings.status.topic.name.clone(),
+            statuses: statuses.clone(),
+            tell: tell.clone(),
+        };
+        let status = KafkaLog::open(settings.status.clone(), Box::new(reader), stopped)?;
+        let reader = readers::ConfigReader {
+            topic: settings.config.topic.name.clone(),
+            state: ConfigState::default(),
+            tell: tell.clone(),
+        };
+        let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
+        let leaving = Arc::new(AtomicBool::new(false));
+        let (orders, taken) = bounded(16);
+        let (client, topic) = (settings.writer.clone(), config.topic().to_owned());
+        let told = tell.clone();
+        spawn("leader", move || writer::run(&client, &topic, &taken, &told))?;
+        let (client, topic) = (settings.members_consumer.clone(), settings.members.name.clone());
+        let (told, ended) = (tell.clone(), leaving.clone());
+        spawn("members", move || seats::run(&client, &topic, &told, &ended))?;
+        let told = tell.clone();
+        let hands = Hands::new(
+            worker,
+            Arc::new(move |what| {
+                let _gone = told.send(Input::Told(what));
+            }),
+        );
+        let member = Member::new(
+            me.clone(),
+            Settings {
+                partitions,
+                lost_wait_ms: settings.lost_wait_ms,
+                restart_wait_ms: settings.restart_wait_ms,
+            },
+        );
+        Ok(Driver {
+            hands,
+            member,
+            reports: Reports::new(settings.worker_id.clone()),
+            me,
+            settings,
+            view,
+            replies: BTreeMap::new(),
+            tell,
+            config: Some(config),
+            status: Some(Arc::new(status)),
+            statuses,
+            urls: BTreeMap::new(),
+            proof: None,
+            generation: -1,
+            orders,
+            leaving,
+            started: Instant::now(),
+            stale: true,
+        })
+    }
+
+    fn run(mut self, inbox: &Receiver<Input>) {
+        let mut next_tick = Instant::now() + TICK;
+        let mut exit = false;
+        while !exit {
+            let wait = next_tick.saturating_duration_since(Instant::now());
+            match inbox.recv_timeout(wait) {
+                Ok(input) => exit = self.take(input),
+                Err(RecvTimeoutError::Timeout) => {
+                    next_tick = Instant::now() + TICK;
+                    exit = self.step(Event::Tick);
+                    self.report();
+                    self.stale = true;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.stale && inbox.is_empty() {
+                self.show();
+            }
+        }
+        self.leaving.store(true, Ordering::Release);
+        // The logs end before the driver does: what was said is written.
+        (self.config, self.status) = (None, None);
+    }
+
+    /// True once everything has ended.
+    fn take(&mut self, input: Input) -> bool {
+        let event = match input {
+            Input::Event(event) => event,
+            Input::Command(Command::Ask { id, request, reply }) => {
+                self.replies.insert(id, reply);
+                Event::Asked { id, request }
+            }
+            Input::Command(Command::Shutdown) => Event::Shutdown { returns: true },
+            Input::Told(told) => match self.told(told) {
+                Some(event) => event,
+                None => return false,
+            },
+            Input::Joined { seat, proof } => {
+                self.generation = seat.generation;
+                self.proof = Some(proof);
+                Event::Joined(seat)
+            }
+            Input::Said { worker, said } => {
+                match &said {
+                    Some(said) => self.urls.insert(worker.clone(), said.url.clone()),
+                    None => self.urls.remove(&worker),
+                };
+                Event::Claim { worker, claim: said.map(|said| said.claim) }
+            }
+            Input::StatusesRead => {
+                self.stale = true;
+                return false;
+            }
+            Input::Unsaid(key) => {
+                self.reports.unsaid(&key);
+                return false;
+            }
+        };
+        self.stale = true;
+        self.step(event)
+    }
+
+    fn told(&mut self, told: Told) -> Option<Event> {
+        Some(match told {
+            Told::Validated { id, name, outcome } => {
+                Event::Validated { id, name: name.into(), outcome }
+            }
+            Told::TasksMade { name, attempt, outcome } => {
+                Event::TasksMade { name: name.into(), attempt, outcome }
+            }
+            Told::OffsetsAltered { name, outcome } => {
+                Event::OffsetsAltered { name: name.into(), outcome }
+            }
+            Told::Started { key, handle } => {
+                self.task_started(key, handle);
+                return None;
+            }
+            Told::Ended(key) => {
+                self.hands.ended(&key);
+                self.report_ended(&key);
+                let (name, token, task) = key;
+                Event::TaskEnded { task: (name.into(), task), token }
+            }
+        })
+    }
+
+    fn task_started(&mut self, key: TaskKey, handle: TaskHandle) {
+        self.hands.started(key, handle);
+        self.stale = true;
+    }
+
+    fn step(&mut self, event: Event) -> bool {
+        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // What is decided is to be found in the log when somebody asks why.
+        let quiet = event == Event::Tick;
+        let told = (!quiet && tracing::enabled!(tracing::Level::DEBUG)).then(|| event.kind());
+        let actions = self.member.step(now_ms, event);
+        if let Some(told) = told {
+            let kinds: Vec<&str> = actions.iter().map(Action::kind).collect();
+            tracing::debug!("{told} -> {kinds:?}");
+        }
+        let (answers, others): (Vec<_>, Vec<_>) =
+            actions.into_iter().partition(|action| matches!(action, Action::Answer { .. }));
+        let exit = others.contains(&Action::Exit);
+        others.into_iter().for_each(|action| self.carry_out(action));
+        if !answers.is_empty() {
+            // Whoever is answered finds what was asked for.
+            self.show();
+        }
+        for action in answers {
+            if let Action::Answer { id, outcome } = action {
+                self.answer(id, outcome);
+            }
+        }
+        exit
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        match action {
+            Action::ReadToEnd { attempt } => self.read_to_end(attempt),
+            Action::InitWriter { attempt } => self.order(writer::Order::Init { attempt }),
+            Action::Commit { version, changes } => match self.proof.clone() {
+                Some(proof) => self.order(writer::Order::Commit { version, changes, proof }),
+                None => tracing::error!("a worker without a seat decides; nothing is written"),
+            },
+            Action::WriteClaim(claim) => self.write_claim(claim),
+            Action::Forget(worker) => self.say(vec![Said::forgotten(&worker)], |_| {}),
+            Action::Validate { id, name, config } => {
+                self.hands.validate(id, name.to_string(), config);
+            }
+            Action::MakeTasks { name, attempt, config } => {
+                self.hands.make_tasks(name.to_string(), attempt, config);
+            }
+            Action::AlterOffsets { name, config, change } => {
+                self.hands.alter_offsets(name.to_string(), config, change);
+            }
+            Action::StartTask { task: (name, task), token, config } => {
+                self.hands.start_task((name.to_string(), token, task), config);
+            }
+            Action::StopTask { task: (name, task), token, .. } => {
+                self.hands.stop_task((name.to_string(), token, task), StopMode::Leave);
+            }
+            Action::Answer { .. } | Action::Exit => {}
+        }
+    }
+
+    fn order(&self, order: writer::Order) {
+        if self.orders.try_send(order).is_err() {
+            tracing::error!("the leader's writer does not take orders");
+        }
+    }
+
+    /// Asks for the end of the config topic until it was reached.
+    fn read_to_end(&self, attempt: u64) {
+        let Some(log) = &self.config else { return };
+        let tell = self.tell.clone();
+        let done = move |outcome: Result<()>| {
+            let event = match outcome {
+                Ok(()) => Event::CaughtUp { attempt },
+                Err(_) => Event::NotCaughtUp { attempt },
+            };
+            let _gone = tell.send(Input::Event(event));
+        };
+        log.at_end(Instant::now() + READ_TIMEOUT, Box::new(done));
+    }
+
+    fn write_claim(&self, claim: super::cluster::Claim) {
+        let url = self.settings.url.as_str().into();
+        let said = Said { claim, url, version: self.settings.version.as_str().into() };
+        let tell = self.tell.clone();
+        self.say(vec![said.written()], move |written| {
+            let event = if written { Event::Claimed } else { Event::NotClaimed };
+            let _gone = tell.send(Input::Event(event));
+        });
+    }
+
+    /// Writes records to the status topic.
+    fn say(&self, records: Vec<super::topics::Written>, done: impl FnOnce(bool) + Send + 'static) {
+        if let Some(log) = &self.status {
+            log.write(records, Box::new(move |outcome| done(outcome.is_ok())));
+        }
+    }
+
+    fn answer(&mut self, id: u64, outcome: std::result::Result<Done, Answered>) {
+        let Some(reply) = self.replies.remove(&id) else { return };
+        let outcome = outcome.map_err(|answered| match answered {
+            Answered::Refused(refusal) => refusal.into(),
+            Answered::NotLeader(_) => HerderError::Elsewhere,
+            Answered::Unknown => HerderError::Failed(
+                "the leader lost its place while it wrote this: look whether it was done, and ask \
+                 again if not"
+                    .to_owned(),
+            ),
+        });
+        // Whoever asked may have stopped waiting.
+        let _gone = reply.send(outcome);
+    }
+}
+
+/// Makes the topic of the members where it is missing; gives its number of partitions.
+fn ensure_members(settings: &ClusterSettings, stopped: &dyn Fn() -> bool) -> Result<i32> {
+    let found = super::log::ensure_topic(&settings.members, &settings.config.admin, stopped)?;
+    Ok(i32::try_from(found).unwrap_or(i32::MAX))
+}
+
+/// Another one at every start: the time, in which no two starts of one address are the same.
+fn run_number() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,124 @@
+//! What the two topics say, as it is read: the config topic as changes, the status topic as words of
+//! workers and statuses.
+
+use super::Input;
+use crate::distributed::cluster::Change;
+use crate::distributed::log::LogReader;
+use crate::distributed::member::Event;
+use crate::distributed::records::{self, Said};
+use crate::distributed::topics::{ConfigKey, ConfigState, ReadRecord, Statuses};
+use api::Error;
+use config::Props;
+use crossbeam_channel::Sender;
+use data::RawBatch;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Tells of trouble once, and of its end.
+fn tell_of(topic: &str, trouble: Option<&Error>) {
+    match trouble {
+        Some(error) => tracing::warn!("topic {topic} cannot be read: {}", error.report()),
+        None => tracing::info!("topic {topic} is read again"),
+    }
+}
+
+fn each(batch: &RawBatch, mut take: impl FnMut(ReadRecord<'_>)) {
+    for (row, record) in batch.records().iter().enumerate() {
+        let value = batch.value(row);
+        take(ReadRecord { offset: record.offset, key: batch.key(row), value: value.as_deref() });
+    }
+}
+
+fn text(key: Option<&[u8]>) -> &str {
+    key.and_then(|key| std::str::from_utf8(key).ok()).unwrap_or_default()
+}
+
+pub(super) struct ConfigReader {
+    pub(super) topic: String,
+    pub(super) state: ConfigState,
+    pub(super) tell: Sender<Input>,
+}
+
+impl ConfigReader {
+    /// What is known of a connector after its record was read.
+    fn changes(&self, key: &ConfigKey) -> Option<Change> {
+        let found = |name: &str| self.state.get(name);
+        Some(match key {
+            ConfigKey::Connector(name) => {
+                let config = found(name).and_then(|state| state.config());
+                Change::Connector {
+                    name: name.as_str().into(),
+                    config: config.map(|config| config.to_props()),
+                }
+            }
+            ConfigKey::TargetState(name) => Change::Target {
+                name: name.as_str().into(),
+                target: found(name).and_then(|state| state.target()),
+            },
+            ConfigKey::Commit(name) => {
+                let tasks = found(name).into_iter().flat_map(|state| state.tasks());
+                let tasks: Vec<Props> = tasks.map(|(_, config)| config.to_props()).collect();
+                Change::Tasks { name: name.as_str().into(), tasks }
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl LogReader for ConfigReader {
+    fn read(&mut self, batch: &RawBatch, live: bool) {
+        let mut changes = Vec::new();
+        each(batch, |record| {
+            let key = text(record.key);
+            if let Some(own) = records::read_change(key, record.value) {
+                changes.push(own);
+            }
+            match self.state.apply(&record, live) {
+                Ok(_) => changes.extend(ConfigKey::parse(key).and_then(|key| self.changes(&key))),
+                Err(oddity) => tracing::warn!("topic {}: {oddity}", self.topic),
+            }
+        });
+        if !changes.is_empty() {
+            // The driver has ended otherwise.
+            let _gone = self.tell.send(Input::Event(Event::Config { changes, live }));
+        }
+    }
+
+    fn caught_up(&mut self) {}
+
+    fn trouble(&mut self, trouble: Option<&Error>) {
+        tell_of(&self.topic, trouble);
+    }
+}
+
+pub(super) struct StatusReader {
+    pub(super) topic: String,
+    pub(super) statuses: Arc<Mutex<Statuses>>,
+    pub(super) tell: Sender<Input>,
+}
+
+impl LogReader for StatusReader {
+    fn read(&mut self, batch: &RawBatch, _live: bool) {
+        let mut changed = false;
+        {
+            let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+            each(batch, |record| match statuses.apply(&record) {
+                Ok(key) => changed |= key.is_some(),
+                Err(oddity) => tracing::warn!("topic {}: {oddity}", self.topic),
+            });
+        }
+        each(batch, |record| {
+            if let Some((worker, said)) = Said::read(text(record.key), record.value) {
+                let _gone = self.tell.send(Input::Said { worker, said });
+            }
+        });
+        if changed {
+            let _gone = self.tell.send(Input::StatusesRead);
+        }
+    }
+
+    fn caught_up(&mut self) {}
+
+    fn trouble(&mut self, trouble: Option<&Error>) {
+        tell_of(&self.topic, trouble);
+    }
+}

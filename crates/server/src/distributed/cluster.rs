@@ -1,0 +1,66 @@
+//! From a worker file to what the driver of a cluster is made of.
+
+use crate::standalone::WorkerFile;
+use api::Result;
+use config::distributed::DistributedConfig;
+use herder::distributed::ClusterSettings;
+use herder::distributed::log::{LogSettings, Store, worker_client};
+use kafka::ClientSettings;
+use kafka::settings::ClientKind;
+use runtime::{CompactedTopic, Worker};
+
+/// # Errors
+/// Keys with wrong values.
+pub(super) fn settings(
+    worker: &Worker,
+    config: &DistributedConfig,
+    file: &WorkerFile,
+) -> Result<ClusterSettings> {
+    let group = config.worker.group_id.clone().unwrap_or_default();
+    let props = worker.props();
+    let own = config.members_topic.clone().filter(|name| !name.trim().is_empty());
+    let members = CompactedTopic {
+        name: own.unwrap_or_else(|| format!("copycat-members-{group}")),
+        partitions: i32::try_from(config.members_max).unwrap_or(i32::MAX),
+        replication_factor: config.config_storage_replication_factor,
+        configs: Vec::new(),
+        what: "the membership of workers",
+        prefix: "copycat.members.",
+    };
+    let mut writer = worker_client(props, "leader", ClientKind::Producer)?;
+    // The JVM's leader writes under the same id, so that it and ours fence each other.
+    writer.insert("transactional.id".to_owned(), format!("connect-cluster-{group}"));
+    writer.insert("enable.idempotence".to_owned(), "true".to_owned());
+    writer.insert("transaction.timeout.ms".to_owned(), "10000".to_owned());
+    Ok(ClusterSettings {
+        worker_id: file.address(),
+        url: file.interface.advertised_url(&config.worker.rest).unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        config: LogSettings::of_worker(props, Store::Configs)?,
+        status: LogSettings::of_worker(props, Store::Statuses)?,
+        members,
+        members_consumer: members_consumer(worker, config)?,
+        writer,
+        lost_wait_ms: config.scheduled_rebalance_max_delay_ms,
+        restart_wait_ms: config.restart_wait_ms,
+    })
+}
+
+/// The client by which this worker is a member.
+fn members_consumer(worker: &Worker, config: &DistributedConfig) -> Result<ClientSettings> {
+    let mut consumer = worker_client(worker.props(), "members", ClientKind::Consumer)?;
+    let session = config.session_timeout_ms;
+    for (key, value) in [
+        ("group.id", config.worker.group_id.clone().unwrap_or_default()),
+        ("partition.assignment.strategy", "cooperative-sticky".to_owned()),
+        ("session.timeout.ms", session.to_string()),
+        ("heartbeat.interval.ms", config.heartbeat_interval_ms.to_string()),
+        ("max.poll.interval.ms", session.max(60_000).to_string()),
+        ("enable.auto.commit", "false".to_owned()),
+    ] {
+        consumer.insert(key.to_owned(), value);
+    }
+    // Its members come and go: a start is another member.
+    consumer.remove("group.instance.id");
+    Ok(consumer)
+}

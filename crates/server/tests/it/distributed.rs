@@ -1,0 +1,217 @@
+//! Clusters of workers as processes: they share tasks, replace each other, and answer alike.
+
+use crate::harness::{PATIENCE, Route, faults, member};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use testkit::{Rng, eventually, kafka, process::Worker};
+
+/// The workers of a cluster of its own.
+struct Cluster {
+    workers: Vec<Worker>,
+}
+
+impl Cluster {
+    fn start(name: &str, workers: usize) -> Cluster {
+        let group = kafka::topic_name(name);
+        let start = |_| member(&kafka::bootstrap(), &group).launch();
+        let mut workers: Vec<Worker> = (0..workers).map(start).collect();
+        workers.iter_mut().for_each(Worker::wait_healthy);
+        Cluster { workers }
+    }
+
+    fn ask(&self, worker: usize, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let body = body.map(Value::to_string);
+        let answer = self.workers[worker].request(method, path, body.as_deref());
+        (answer.status, serde_json::from_str(&answer.body).unwrap_or(Value::Null))
+    }
+
+    /// Makes a connector, or gives it another configuration, through a worker.
+    fn put(&self, worker: usize, name: &str, config: &Value) -> u16 {
+        let path = format!("/connectors/{name}/config");
+        let (status, body) = self.ask(worker, "PUT", &path, Some(config));
+        assert!(status < 300, "{body}");
+        status
+    }
+
+    /// The tasks that run, by the worker that has them, as one worker tells it.
+    fn spread(&self, teller: usize, name: &str) -> BTreeMap<String, usize> {
+        let (status, body) = self.ask(teller, "GET", &format!("/connectors/{name}/status"), None);
+        let mut spread = BTreeMap::new();
+        let tasks = body["tasks"].as_array().cloned().unwrap_or_default();
+        for task in tasks.iter().filter(|task| status == 200 && task["state"] == "RUNNING") {
+            let worker = task["worker_id"].as_str().unwrap_or_default();
+            *spread.entry(worker.to_owned()).or_default() += 1;
+        }
+        spread
+    }
+
+    /// Waits until one worker tells of so many running tasks on each of these workers.
+    #[track_caller]
+    fn wait_spread(&self, teller: usize, name: &str, wanted: &[(usize, usize)]) {
+        let wanted: BTreeMap<String, usize> = wanted
+            .iter()
+            .map(|(worker, tasks)| (self.workers[*worker].address().to_owned(), *tasks))
+            .collect();
+        testkit::progress(PATIENCE, &format!("tasks are spread as {wanted:?}"), || {
+            let spread = self.spread(teller, name);
+            if spread == wanted { Ok(()) } else { Err(format!("{spread:?}")) }
+        });
+    }
+}
+
+fn orders(topic: &str, tasks: usize) -> Value {
+    json!({
+        "connector.class": "datagen", "topic": topic, "shape": "orders", "rate": "20",
+        "tasks.max": tasks.to_string(),
+    })
+}
+
+/// How often a worker has begun to run a task.
+fn starts(worker: &Worker) -> usize {
+    worker.logs().matches("StartTask").count()
+}
+
+#[test]
+fn tasks_are_shared_moved_from_the_dead_and_given_to_who_comes_back() {
+    let mut cluster = Cluster::start("shared", 3);
+    let name = kafka::topic_name("orders");
+    assert_eq!(cluster.put(1, &name, &orders(&name, 6)), 201);
+    for teller in 0..3 {
+        cluster.wait_spread(teller, &name, &[(0, 2), (1, 2), (2, 2)]);
+    }
+    cluster.workers[1].kill9();
+    for teller in [0, 2] {
+        cluster.wait_spread(teller, &name, &[(0, 3), (2, 3)]);
+    }
+    cluster.workers[1].restart();
+    for teller in 0..3 {
+        cluster.wait_spread(teller, &name, &[(0, 2), (1, 2), (2, 2)]);
+    }
+}
+
+#[test]
+fn workers_that_are_restarted_one_after_the_other_keep_their_tasks() {
+    let group = kafka::topic_name("rolling");
+    let start = |_| {
+        member(&kafka::bootstrap(), &group).env("COPYCAT_LOG_LEVEL", "info,herder=debug").launch()
+    };
+    let mut workers: Vec<Worker> = (0..3).map(start).collect();
+    workers.iter_mut().for_each(Worker::wait_healthy);
+    let mut cluster = Cluster { workers };
+    let name = kafka::topic_name("orders");
+    cluster.put(0, &name, &orders(&name, 6));
+    let even = [(0, 2), (1, 2), (2, 2)];
+    cluster.wait_spread(0, &name, &even);
+    let before: Vec<usize> = cluster.workers.iter().map(starts).collect();
+    for worker in 0..3 {
+        cluster.workers[worker].terminate();
+        cluster.workers[worker].restart();
+        cluster.wait_spread((worker + 1) % 3, &name, &even);
+    }
+    // Lines of the log name what was decided once an event: those that start tasks are one a restart.
+    for (worker, before) in cluster.workers.iter().zip(before) {
+        let more = starts(worker) - before;
+        assert_eq!(more, 2, "each task was stopped and started once: {}", worker.logs());
+    }
+}
+
+#[test]
+fn what_is_asked_of_any_worker_is_done_and_seen_through_all() {
+    let cluster = Cluster::start("asked", 3);
+    let name = kafka::topic_name("orders");
+    let seen = |what: &str, test: &dyn Fn(&Value) -> bool| {
+        for teller in 0..3 {
+            eventually(PATIENCE, what, || {
+                let (_, body) =
+                    cluster.ask(teller, "GET", &format!("/connectors/{name}/status"), None);
+                test(&body).then_some(())
+            });
+        }
+    };
+    let states = |body: &Value, state: &str, tasks: usize| {
+        let list = body["tasks"].as_array().cloned().unwrap_or_default();
+        body["connector"]["state"] == state
+            && list.len() == tasks
+            && list.iter().all(|task| task["state"] == state)
+    };
+    cluster.put(0, &name, &orders(&name, 3));
+    seen("it runs", &|body| states(body, "RUNNING", 3));
+    // Whoever was asked knows at once what the leader did.
+    for worker in 0..3 {
+        let config = orders(&name, 1 + worker);
+        assert_eq!(cluster.put(worker, &name, &config), 200);
+        let (_, told) = cluster.ask(worker, "GET", &format!("/connectors/{name}/config"), None);
+        assert_eq!(told["tasks.max"], config["tasks.max"]);
+        seen("the new set runs", &|body| states(body, "RUNNING", 1 + worker));
+    }
+    let path = |what: &str| format!("/connectors/{name}/{what}");
+    assert_eq!(cluster.ask(2, "PUT", &path("pause"), None).0, 202);
+    seen("it is paused", &|body| states(body, "PAUSED", 3));
+    assert_eq!(cluster.ask(1, "PUT", &path("resume"), None).0, 202);
+    seen("it runs again", &|body| states(body, "RUNNING", 3));
+    let (status, _) = cluster.ask(0, "POST", &path("restart?includeTasks=true"), None);
+    assert_eq!(status, 202);
+    seen("it has started again", &|body| states(body, "RUNNING", 3));
+    assert_eq!(cluster.ask(2, "PUT", &path("stop"), None).0, 204);
+    seen("it is stopped", &|body| states(body, "STOPPED", 0));
+    let create = json!({ "name": name, "config": orders(&name, 1) });
+    for worker in 0..3 {
+        let (status, body) = cluster.ask(worker, "POST", "/connectors", Some(&create));
+        assert_eq!((status, &body["code"]), (409, &json!("connector_exists")), "{body}");
+    }
+    assert_eq!(cluster.ask(1, "DELETE", &format!("/connectors/{name}"), None).0, 204);
+    seen("it is gone", &|body| body["error_code"] == 404);
+}
+
+/// Report B012, and its kind: topics that would lose what a cluster is made of.
+#[test]
+fn topics_that_cannot_hold_a_cluster_are_refused() {
+    for (config, partitions, said) in [
+        ("cleanup.policy=delete", 1, "cleanup.policy"),
+        ("cleanup.policy=compact", 2, "has 2 partitions"),
+    ] {
+        let group = kafka::topic_name("refused");
+        let (key, value) = config.split_once('=').unwrap();
+        let topic = format!("{group}-config");
+        kafka::create_topic_with(&kafka::bootstrap(), &topic, partitions, &[(key, value)]);
+        let mut worker = member(&kafka::bootstrap(), &group).launch();
+        let status = worker.wait_exit(PATIENCE);
+        let log = worker.logs();
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(log.contains(said) && log.contains(&topic), "{log}");
+    }
+}
+
+/// Kills, pauses and stops of workers while rows are appended to a table without a key.
+#[test]
+fn fault_workers_of_a_cluster_are_killed_paused_and_stopped() {
+    let mut rng = Rng::seeded("cluster");
+    let route = Route::new("cluster", 4);
+    let mut cluster = Cluster::start("faults", 3);
+    let properties = route.properties(&[("tasks.max", "3")]);
+    let config: serde_json::Map<String, Value> =
+        properties.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
+    cluster.put(0, route.name(), &Value::Object(config));
+    let stream = route.stream();
+    route.wait_for_more_than(0);
+    for _ in 0..faults().div_ceil(3) {
+        let worker = usize::try_from(rng.below(3)).expect("below 3");
+        match rng.below(3) {
+            0 => cluster.workers[worker].kill9(),
+            1 => {
+                cluster.workers[worker].terminate();
+            }
+            _ => cluster.workers[worker].signal("STOP"),
+        }
+        let before = route.stored();
+        route.wait_for_more_than(before);
+        if cluster.workers[worker].runs() {
+            cluster.workers[worker].signal("CONT");
+        } else {
+            cluster.workers[worker].launch();
+        }
+        route.wait_for_more_than(route.stored());
+    }
+    cluster.workers.iter_mut().for_each(Worker::wait_healthy);
+    route.expect_exactly(&stream.finish());
+}
