@@ -129,8 +129,11 @@ impl Collector<'_> {
         let fields = self.fields;
         match key {
             Shape::Null => {
-                let mode = self.settings.names.name("pk.mode");
-                Err(format!("the record has no key, which {mode}=record_key needs"))
+                let needs = match self.settings.consumer {
+                    Some(_) => "tombstones => 'delete'".to_owned(),
+                    None => format!("{}=record_key", self.settings.names.name("pk.mode")),
+                };
+                Err(format!("the record has no key, which {needs} needs"))
             }
             Shape::Struct(_) | Shape::Members(..) => {
                 row.columns = self.choose(self.members(key, true, true), "key")?;

@@ -44,13 +44,50 @@ BEGIN
       RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s: %s is set by the worker', what, entry.key),
         HINT = 'See bootstrap_servers, and group_id, start and on_gap of consume_begin.';
     END IF;
-    IF entry.key ~* '(password|secret|token|jaas|key\.pem|credential|user\.?info)' AND entry.value #>> '{}' !~ '^(env|file):' AND entry.value #>> '{}' <> '' THEN
+    -- Where a secret comes from, or how it is asked for, is none.
+    IF entry.key ~* '(password|secret|token|jaas|key\.pem|credential|user\.?info)' AND entry.key !~* '(credentials\.source|endpoint\.url|credential\.provider\.class)$' AND entry.value #>> '{}' !~ '^(env|file):' AND entry.value #>> '{}' <> '' THEN
       RAISE WARNING USING MESSAGE = format('%s: %s looks like a secret in plain text', what, entry.key),
         HINT = 'Everyone who may read this table or a dump of it sees it. env:NAME and file:PATH are read by the worker.';
     END IF;
   END LOOP;
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._check_properties(text, jsonb) IS 'Raises unless it is an object of plain values; warns of secrets.';
+
+CREATE OR REPLACE FUNCTION pipeline_kafka._check_may_define() RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  privilege text;
+BEGIN
+  FOREACH privilege IN ARRAY ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] LOOP
+    CONTINUE WHEN has_table_privilege('pipeline_kafka.clusters', privilege);
+    RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = format('the role %I lacks the privilege %s on pipeline_kafka.clusters', current_user, privilege),
+      DETAIL = 'Clusters decide where the secrets of workers are sent.',
+      HINT = format('The owner of the schema defines them, or says: GRANT SELECT, INSERT, UPDATE, DELETE ON pipeline_kafka.clusters TO %I;', current_user);
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._check_may_define() IS 'Raises 42501 unless the current role may change clusters.';
+
+CREATE OR REPLACE FUNCTION pipeline_kafka._check_no_registry(cluster text, registry_properties jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  needs text;
+BEGIN
+  IF registry_properties <> '{}' THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'registry_properties without a registry_url',
+      HINT = 'registry_url => ''http://HOST:8081''.';
+  END IF;
+  -- A call that moves the brokers gives the registry too, or the consumers that read by it would stand still.
+  SELECT format('the consumer of %L into %s', c.topic, coalesce(c.relation::text, 'several relations')) INTO needs
+    FROM pipeline_kafka.consumers c
+    WHERE c.cluster = _check_no_registry.cluster AND (c.format IN ('avro', 'protobuf', 'json_schema') AND NOT c.options ? 'schema'
+      OR coalesce(c.key_format, CASE c.tombstones WHEN 'delete' THEN c.format END) IN ('avro', 'protobuf', 'json_schema') AND NOT c.options ? 'key_schema')
+    ORDER BY c.id LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = format('%s needs the Schema Registry of the cluster %L', needs, cluster),
+      DETAIL = 'What a call of set_cluster does not name becomes its default.', HINT = 'Give registry_url and registry_properties again.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._check_no_registry(text, jsonb) IS 'Raises if a cluster without a registry has properties of one, or consumers that need one.';
 
 CREATE OR REPLACE FUNCTION pipeline_kafka.set_cluster(
   bootstrap_servers text, properties jsonb DEFAULT '{}', registry_url text DEFAULT NULL,
@@ -61,6 +98,7 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   servers text := pipeline_kafka._check_servers(set_cluster.bootstrap_servers);
 BEGIN
+  PERFORM pipeline_kafka._check_may_define();
   PERFORM pipeline_kafka._check_properties('properties', coalesce(set_cluster.properties, '{}'));
   PERFORM pipeline_kafka._check_properties('registry_properties', coalesce(set_cluster.registry_properties, '{}'));
   IF coalesce(set_cluster.name, '') !~ '^[A-Za-z0-9._-]{1,100}$' THEN
@@ -77,6 +115,9 @@ BEGIN
   IF coalesce(set_cluster.registry_properties, '{}') ? 'schema.registry.url' THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'registry_properties: schema.registry.url is the argument registry_url';
   END IF;
+  IF set_cluster.registry_url IS NULL THEN
+    PERFORM pipeline_kafka._check_no_registry(set_cluster.name, coalesce(set_cluster.registry_properties, '{}'));
+  END IF;
   INSERT INTO pipeline_kafka.clusters AS c (name, bootstrap_servers, properties, registry_url, registry_properties)
   VALUES (set_cluster.name, servers, coalesce(set_cluster.properties, '{}'), set_cluster.registry_url, coalesce(set_cluster.registry_properties, '{}'))
   ON CONFLICT ON CONSTRAINT clusters_pkey DO UPDATE
@@ -92,6 +133,7 @@ DECLARE
   server text := pipeline_kafka._check_servers(host);
   list text;
 BEGIN
+  PERFORM pipeline_kafka._check_may_define();
   SELECT c.bootstrap_servers INTO list FROM pipeline_kafka.clusters c WHERE c.name = cluster FOR UPDATE;
   IF NOT FOUND THEN
     PERFORM pipeline_kafka.set_cluster(server, name => cluster);
@@ -114,6 +156,7 @@ DECLARE
   list text;
   remaining text[];
 BEGIN
+  PERFORM pipeline_kafka._check_may_define();
   SELECT c.bootstrap_servers INTO list FROM pipeline_kafka.clusters c WHERE c.name = cluster FOR UPDATE;
   remaining := array_remove(string_to_array(list, ','), btrim(host));
   IF list IS NULL OR remaining = string_to_array(list, ',') THEN

@@ -290,6 +290,10 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'unknown_fields => ''collect'' needs fields that go to columns by name',
       HINT = 'Take it without a mapping and without a transform, with json, avro, protobuf or json_schema.';
   END IF;
+  IF c.unknown_fields = 'error' AND (c.mapping IS NOT NULL OR c.transform IS NOT NULL) THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('unknown_fields => ''error'' does not go with a %s', CASE WHEN c.mapping IS NULL THEN 'transform' ELSE 'mapping' END),
+      HINT = 'It is about fields that go to columns by name.';
+  END IF;
   IF c.options -> 'auto_evolve' = 'true' AND (NOT by_name OR c.format = 'json' OR c.unknown_fields <> 'ignore') THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'the option auto_evolve needs fields that have types and go to columns by name',
       HINT = 'Take it without a mapping and without a transform, with avro, protobuf or json_schema and unknown_fields => ''ignore''.';

@@ -103,6 +103,7 @@ fn settings() {
         ("version_column => 'total'", "22023", "mode => 'upsert'"),
         ("conflict_columns => '{id}'", "22023", "mode => 'upsert'"),
         ("together => ''", "22023", "together is empty"),
+        ("unknown_fields => 'error', mapping => '{\"id\": \"$\"}'", "22023", "with a mapping"),
         ("options => '{\"nonsense\": 1}'", "22023", "unknown option 'nonsense'"),
         ("options => '[]'", "22023", "an object"),
         ("options => '{\"mirror\": 1}'", "22023", "neither true nor false"),
@@ -236,6 +237,33 @@ fn schemas_and_fields_that_are_right_are_not_refused() {
         ));
         results(&database, &format!("SELECT pipeline_kafka.{call}"));
     }
+    // A call that moves the brokers only would take the registry from under the consumer.
+    let said = refused(&database, "SELECT pipeline_kafka.set_cluster('other:9092')");
+    assert!(said.contains("55000") && said.contains("the consumer of 't' into"), "{said}");
+    results(
+        &database,
+        "SELECT pipeline_kafka.drop_consumer('t', 'orders'); SELECT pipeline_kafka.set_cluster('other:9092')",
+    );
+}
+
+#[test]
+fn properties_of_a_registry() {
+    let database = with_orders();
+    let token = |more: &str| {
+        format!(
+            "set_cluster('k:9092', registry_properties => '{{\"bearer.auth.token\": \"env:T\"}}'{more})"
+        )
+    };
+    all_refused(&database, &[(&token(""), "22023", "without a registry_url")]);
+    results(&database, &format!("SELECT pipeline_kafka.{}", token(", registry_url => 'http://r'")));
+    // What a hint says is not warned of.
+    let (_, said) = psql(
+        &database.url(),
+        "SELECT pipeline_kafka.set_cluster('k:9092', registry_url => 'http://r', registry_properties => \
+         '{\"basic.auth.credentials.source\": \"USER_INFO\", \"basic.auth.user.info\": \"u:p\"}')",
+    );
+    assert!(said.contains("basic.auth.user.info looks like a secret"), "{said}");
+    assert!(!said.contains("credentials.source"), "{said}");
 }
 
 #[test]

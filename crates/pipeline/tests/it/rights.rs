@@ -93,15 +93,14 @@ fn usage_of_the_schema_is_what_it_takes() {
 fn clusters_and_their_properties_stay_with_the_owner_of_the_schema() {
     let database = with_orders();
     let app = with_role(&database);
-    app.refused("SELECT pipeline_kafka.set_cluster('evil:9092')", "42501", "clusters");
-    app.refused("SELECT pipeline_kafka.add_broker('evil:9092')", "42501", "clusters");
+    let grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON pipeline_kafka.clusters TO ";
+    for call in ["set_cluster('evil:9092')", "add_broker('evil:9092')", "remove_broker('k:9092')"] {
+        app.refused(&format!("SELECT pipeline_kafka.{call}"), "42501", grant);
+    }
     app.refused("SELECT properties FROM pipeline_kafka.clusters", "42501", "clusters");
     app.refused("SELECT * FROM pipeline_kafka.outbox", "42501", "outbox");
     assert_eq!(app.results("SELECT name FROM pipeline_kafka.clusters"), "default");
-    database.execute(&format!(
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON pipeline_kafka.clusters TO {}",
-        app.name
-    ));
+    database.execute(&format!("{grant}{}", app.name));
     app.results("SELECT pipeline_kafka.set_cluster('k:9092')");
 }
 

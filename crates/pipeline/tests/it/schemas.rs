@@ -268,6 +268,28 @@ fn change_events_become_the_rows_in_them() {
     worker.stop();
 }
 
+/// Bug: the key of a tombstone was a text, that of its row a number, and within one batch they were
+/// two keys, so that the row stayed.
+#[test]
+fn a_tombstone_whose_key_is_text_deletes_the_row_of_its_batch() {
+    let bench = with_registry(registry::url(), "{}");
+    let topic = bench.topic(1);
+    let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}"#;
+    let value = registry::register(&format!("{topic}-value"), "AVRO", schema);
+    bench.database.execute("CREATE TABLE r (id bigint PRIMARY KEY)");
+    let record = |id: i64| Record::value(Avro::of(value).long(id).done()).key(id.to_string());
+    let gone = |id: i64| Record::tombstone(id.to_string());
+    let records = [record(1), record(2), gone(2), gone(3), record(3), record(1), gone(1)];
+    produce(&bench.bootstrap, &topic, records);
+    let more = "format => 'avro', key_format => 'text', mode => 'upsert', tombstones => 'delete'";
+    let consumer = begin(&bench, &topic, "r", more);
+    let worker = bench.worker();
+    wait_until_read(&bench, consumer, &[7]);
+    assert_eq!(letters(&bench, consumer), Vec::<String>::new());
+    assert_eq!(rows(&bench, "id", "r"), ["3"]);
+    worker.stop();
+}
+
 /// Without a registry the schema stands in the definition; messages are bare, or have an id that nobody
 /// looks up.
 #[test]

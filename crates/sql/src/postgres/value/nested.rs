@@ -249,7 +249,13 @@ fn composite<'a>(
         if n > 0 {
             out.push(b',');
         }
-        let found = find(name).and_then(|(cell, schema)| value(context.rows, schema, cell));
+        let found = find(name).and_then(|(cell, schema)| {
+            let typed = schema.and_then(|schema| Some((schema, semantic::of(schema, target)?)));
+            match typed {
+                Some((schema, kind)) => semantic::value(kind, context.rows, schema, cell),
+                None => value(context.rows, schema, cell),
+            }
+        });
         if let Some(value) = found {
             element(context, target, value, out)?;
         }

@@ -252,3 +252,26 @@ fn a_column_gets_the_branch_of_a_union_that_has_a_value() {
     assert_eq!(to("bytea").unwrap(), "\\x01ff");
     assert_eq!(to("jsonb").unwrap(), "\"Af8=\"", "as bytes in objects are");
 }
+
+#[test]
+fn members_of_composites_keep_their_meaning() {
+    let long = |name: &str| {
+        let builder = SchemaBuilder::new(Type::Int64).parameter(data::AVRO_LOGICAL_TYPE, name);
+        built(builder).unwrap()
+    };
+    let schema = built(
+        SchemaBuilder::structure()
+            .field("at", long("timestamp-micros"))
+            .field("clock", long("time-micros")),
+    );
+    let mut composite = ColumnType::scalar(90_001, "visit", 'c');
+    composite.attributes =
+        vec![("clock".into(), column("time")), ("at".into(), column("timestamptz"))];
+    let mut rows = Rows::default();
+    let value = Value::fields(vec![Value::int(1_709_294_400_123_456), Value::int(1_000_001)]);
+    let cell = rows.put_value(None, &value);
+    let mut out = Vec::new();
+    Encoder::new(schema.as_ref(), &composite, &plain()).text(cell, &rows, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text, "(\"00:00:01.000001\",\"2024-03-01 12:00:00.123456+00\")");
+}
