@@ -235,9 +235,19 @@ impl<'a> Manager<'a> {
             let observer = cluster.and_then(|cluster| cluster.usable.as_ref().ok());
             let silence = observer.and_then(|(_, observer)| observer.view().silence.clone());
             for (id, report) in reports {
-                let mut running = self.running.values().flat_map(|running| &running.consumers);
-                let Some(consumer) = running.find(|consumer| consumer.id == id) else { continue };
-                let relation = relation(consumer);
+                let mut sets = self.running.values().map(|running| &running.consumers);
+                let place = |set: &&Vec<Consumer>| set.iter().any(|consumer| consumer.id == id);
+                let Some(set) = sets.find(place) else { continue };
+                let Some(consumer) = set.iter().find(|consumer| consumer.id == id) else {
+                    continue;
+                };
+                let at_record =
+                    report.failure.as_ref().is_some_and(|failure| failure.record.is_some());
+                // One that tolerates bad records was stopped by another one, and a call for it would
+                // leave out a record that it could store.
+                let stopper = (at_record && !consumer.settings.stop_on_error)
+                    .then(|| set.iter().find(|other| other.settings.stop_on_error));
+                let relation = relation(stopper.flatten().unwrap_or(consumer));
                 let names = (consumer.topic.as_str(), relation.as_deref());
                 let standing = standing(&report, trouble.as_ref(), silence.as_ref(), names);
                 standings.entry(id).or_insert((consumer.settings.config_version, standing));

@@ -166,6 +166,28 @@ fn one_that_stops_at_a_bad_record_stops_those_committed_with_it() {
     worker.stop();
 }
 
+/// Bug: what was told of the others would have left out a record that they could store.
+#[test]
+fn those_that_are_stopped_by_one_are_told_which() {
+    let bench = Bench::new();
+    let topic = bench.topic(1);
+    let (orders, latest) = pair(&bench, &topic, &[]);
+    let strict = "SELECT pipeline_kafka.alter_consumer($T, 'latest', '{\"on_error\": \"stop\"}')";
+    bench.database.query(&strict.replace("$T", &format!("'{topic}'")));
+    bench.database.execute("ALTER TABLE latest ADD CHECK (n <> 3)");
+    bench.produce(&topic, 1, 0, 5);
+    let worker = bench.worker();
+    let skip = format!("skip('{topic}', 'public.latest', 0, 3)");
+    for consumer in [latest, orders] {
+        let detail = bench.wait_for_state(consumer, "blocked");
+        assert!(detail.contains(&skip), "{detail}");
+    }
+    bench.database.query(&format!("SELECT pipeline_kafka.{skip}"));
+    bench.wait_for("latest", 4);
+    bench.wait_for("orders", 5);
+    worker.stop();
+}
+
 /// A role, an owner, a dropped relation: who cannot be started holds up nobody.
 #[test]
 fn one_that_cannot_be_started_is_left_out() {
