@@ -203,7 +203,7 @@ pub(super) fn as_json(
         },
         Val::Bytes(bytes, true) => quoted(out, |out| text::put_base64(bytes, out)),
         Val::Bytes(bytes, false) if std::str::from_utf8(bytes).is_ok() => {
-            out.extend_from_slice(bytes)
+            out.extend_from_slice(bytes);
         }
         Val::Bytes(..) => return Err(text::not_utf8()),
         Val::Float(v) if !v.is_finite() => quoted(out, |out| number::write_f64(v, out)),
