@@ -8,7 +8,7 @@
 use super::options::{Choice, Options};
 use api::{Cancel, Check, Checking, Error, ErrorKind, Result};
 use registry::subject::Strategy;
-use registry::{Draft, Missing, Refused, Registered, Registry, SchemaId, Stored};
+use registry::{Draft, Kind, Missing, Refused, Registered, Registry, SchemaId, Stored};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -108,8 +108,13 @@ impl Asking {
         }
     }
 
-    /// Whether the registry answers us, and what it has for the topics.
-    pub(super) fn check(&self, options: &Options, key: bool, asked: &Checking) -> Vec<Check> {
+    /// Whether the registry answers us, and what it has for the topics; `kind` is the converter's.
+    pub(super) fn check(
+        &self,
+        (options, kind): (&Options, Kind),
+        key: bool,
+        asked: &Checking,
+    ) -> Vec<Check> {
         let registry = self.registry.bounded(self.cancelled.clone(), Some(asked.deadline));
         let strategy = options.side(key).strategy;
         let topics = asked.topics.iter().filter(|_| strategy == Strategy::Topic && !asked.renamed);
@@ -130,6 +135,12 @@ impl Asking {
                     Check::failed(NAME, text)
                         .hint("register one, or set auto.register.schemas=true")
                         .key("auto.register.schemas")
+                }
+                Ok(Ok(schema)) if schema.kind != kind => {
+                    let text = format!("subject {subject}: its newest schema, {}", schema.id);
+                    Check::failed(NAME, format!("{text}, is {}, not {kind}", schema.kind))
+                        .hint("use the converter of that format, or another registry")
+                        .key(URL)
                 }
                 found => line(found.map(|found| match found {
                     Ok(schema) => {
@@ -205,7 +216,7 @@ mod tests {
                 tolerant: false,
                 deadline: Instant::now() + Duration::from_secs(60),
             };
-            asking.check(&options, false, &checking)
+            asking.check((&options, Kind::Avro), false, &checking)
         };
         for (status, what) in [(500, "does not answer"), (401, "401")] {
             proxy.fail(status);
@@ -221,5 +232,9 @@ mod tests {
         let said: Vec<&str> = lines.iter().map(|line| line.what.as_str()).collect();
         assert_eq!(said.len(), 2);
         assert!(said[1].starts_with("subject b-value: none yet (Subject not found"), "{said:?}");
+        let json = serde_json::json!({"schema": "{}", "schemaType": "JSON", "id": 7, "version": 2});
+        proxy.set(move |_| Reply::json(200, &json));
+        let [line] = &look(&["c"])[..] else { panic!("one line") };
+        assert!(line.is_failed() && line.what.ends_with("7, is JSON Schema, not Avro"), "{line:?}");
     }
 }

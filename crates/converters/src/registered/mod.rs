@@ -87,7 +87,7 @@ impl<F: Format> Converter for RegisteredConverter<F> {
     }
 
     fn check(&mut self, side: Side, asked: &Checking) -> Vec<Check> {
-        self.registry.check(&self.options, side == Side::Key, asked)
+        self.registry.check((&self.options, F::KIND), side == Side::Key, asked)
     }
 
     fn prepare(&mut self, side: Side, raw: &RawBatch) -> Result<()> {

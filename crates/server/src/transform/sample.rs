@@ -224,7 +224,7 @@ impl Sample {
     /// # Errors
     /// A converter is needed and not configured.
     pub(super) fn decode(&self, decoders: &mut Decoders, origin: Origin) -> Result<Batch, Failure> {
-        let mut batch = Batch::new(Arc::new(self.raw(self.key.bytes(), self.value.bytes(), &[])));
+        let mut batch = Batch::new(Arc::new(self.whole()));
         batch.origin = origin;
         decode(decoders.of(Side::Key, &self.key)?, Side::Key, &mut batch)?;
         decode(decoders.of(Side::Value, &self.value)?, Side::Value, &mut batch)?;
@@ -233,6 +233,17 @@ impl Sample {
             self.header(decoders, name, part, &mut batch)?;
         }
         Ok(batch)
+    }
+
+    /// Key and value, and headers as they are in a topic: a converter may find the id of a schema there.
+    fn whole(&self) -> RawBatch {
+        let headers: Vec<(&str, Option<&[u8]>)> = self
+            .headers
+            .iter()
+            .filter(|(_, part)| matches!(part, Part::Wire(_)))
+            .map(|(name, part)| (name.as_str(), part.bytes()))
+            .collect();
+        self.raw(self.key.bytes(), self.value.bytes(), &headers)
     }
 
     /// Decodes one header, in a batch of its own, and adds it.
@@ -313,6 +324,15 @@ mod tests {
         assert_eq!(seen[0].value, plain("[1, 2]"));
         let headers = [("h".into(), plain("12345678901234567890123")), ("i".into(), plain("1.10"))];
         assert_eq!(seen[0].headers, headers);
+    }
+
+    #[test]
+    fn converters_of_keys_and_values_see_the_headers_of_a_topic() {
+        let text = r#"{"valueText": "v", "headers": [{"key": "__value_schema_id", "valueBase64": "AQI="},
+            {"key": "h", "value": "x"}]}"#;
+        let raw = samples(text).unwrap()[0].whole();
+        assert_eq!(raw.header(0, "__value_schema_id"), Some(Some(&[1, 2][..])));
+        assert_eq!((raw.header(0, "h"), raw.value(0).as_deref()), (None, Some(&b"v"[..])));
     }
 
     #[test]
