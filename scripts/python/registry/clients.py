@@ -127,7 +127,7 @@ def message_field(message, field):
     value = getattr(message, field.name)
     entry = field.message_type and field.message_type.GetOptions().map_entry
     if entry:
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in sorted(value.items())}  # the library has no order
     return [plain(part) for part in value] if field.is_repeated else plain(value)
 
 

@@ -13,6 +13,7 @@ use api::{Converter, Encoded, Side, Topics};
 use config::Props;
 use data::{Batch, RawBatchBuilder, TimestampType, TopicPartition};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use testkit::registry::{
@@ -87,8 +88,37 @@ fn read(url: &str, record: &Foreign) -> Value {
         return json!({"case": record.case, "format": record.format, "refused": reject.message});
     }
     let envelope = envelopes(&batch, side).remove(0);
-    let shape = shape(&envelope["schema"]);
-    json!({"case": record.case, "format": record.format, "schema": shape, "value": envelope["payload"]})
+    let (schema, value) = (&envelope["schema"], &envelope["payload"]);
+    let (shape, value) = (shape(schema), in_order(schema, value));
+    json!({"case": record.case, "format": record.format, "schema": shape, "value": value})
+}
+
+/// A value with the entries of its maps sorted: Protobuf's own library writes them in another order each
+/// time. A type within itself, which the envelope has as a map of nothing, is left as it is.
+fn in_order(schema: &Value, value: &Value) -> Value {
+    match (schema["type"].as_str(), value) {
+        (Some("struct"), Value::Object(fields)) => {
+            let of = |name: &str| schema["fields"].as_array()?.iter().find(|f| f["field"] == name);
+            let fields = fields.iter();
+            fields.map(|(k, v)| (k.clone(), in_order(of(k).unwrap(), v))).collect()
+        }
+        (Some("array"), Value::Array(items)) => {
+            items.iter().map(|item| in_order(&schema["items"], item)).collect()
+        }
+        (Some("map"), Value::Object(entries)) if !schema["values"]["type"].is_null() => {
+            let entries = entries.iter().map(|(k, v)| (k.clone(), in_order(&schema["values"], v)));
+            entries.collect::<BTreeMap<_, _>>().into_iter().collect()
+        }
+        (Some("map"), Value::Array(pairs)) => {
+            let pairs = pairs.iter().map(|pair| {
+                json!([in_order(&schema["keys"], &pair[0]), in_order(&schema["values"], &pair[1])])
+            });
+            let mut pairs: Vec<Value> = pairs.collect();
+            pairs.sort_by_key(Value::to_string);
+            Value::Array(pairs)
+        }
+        _ => value.clone(),
+    }
 }
 
 /// A schema of an envelope in short: `Name{field: int32?, …}` with `= default` and `(parameters)`.
