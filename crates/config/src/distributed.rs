@@ -125,16 +125,17 @@ mod tests {
     use super::*;
     use crate::Props;
 
+    const NEEDED: [(&str, &str); 6] = [
+        ("key.converter", "StringConverter"),
+        ("value.converter", "StringConverter"),
+        ("group.id", "g"),
+        ("config.storage.topic", "c"),
+        ("offset.storage.topic", "o"),
+        ("status.storage.topic", "s"),
+    ];
+
     fn parse(pairs: &[(&str, &str)]) -> Result<DistributedConfig, String> {
-        let base = [
-            ("key.converter", "StringConverter"),
-            ("value.converter", "StringConverter"),
-            ("group.id", "g"),
-            ("config.storage.topic", "c"),
-            ("offset.storage.topic", "o"),
-            ("status.storage.topic", "s"),
-        ];
-        let props: Props = base.iter().chain(pairs).copied().collect();
+        let props: Props = NEEDED.iter().chain(pairs).copied().collect();
         DistributedConfig::parse(&props).map_err(|errors| errors.to_string())
     }
 
@@ -143,11 +144,11 @@ mod tests {
         let config = parse(&[]).unwrap();
         assert_eq!(config.scheduled_rebalance_max_delay_ms, 0);
         assert_eq!(config.worker.offset_storage_partitions, 25);
-        let errors = DistributedConfig::parse(&Props::new()).unwrap_err().to_string();
-        for key in
-            ["group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"]
-        {
-            assert!(errors.contains(key), "{key}: {errors}");
+        for (key, _) in NEEDED {
+            let props: Props = NEEDED.into_iter().filter(|(other, _)| *other != key).collect();
+            let error = DistributedConfig::parse(&props).unwrap_err().to_string();
+            let missing = format!("Missing required configuration \"{key}\"");
+            assert!(error.contains(&missing), "{error}");
         }
     }
 
