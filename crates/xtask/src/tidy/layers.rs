@@ -62,7 +62,7 @@ const RESERVED: [(&str, &[&str]); 5] = [
     ("rdkafka", &["kafka", "testkit", "xtask"]),
     ("rdkafka-sys", &["kafka"]),
     ("axum", &["rest"]),
-    ("ureq", &["cli", "registry"]),
+    ("ureq", &["cli", "registry", "rest"]),
     ("tokio", &["herder", "rest", "server"]),
 ];
 
