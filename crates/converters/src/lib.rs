@@ -16,6 +16,7 @@ mod protobuf;
 mod registered;
 mod simple_header;
 mod string;
+mod utf8;
 
 use api::ConverterPlugin;
 use config::Props;

@@ -59,13 +59,16 @@ pub fn read(bytes: &[u8]) -> Result<(SchemaId, &[u8]), Unframed> {
     }
 }
 
+/// The bytes that name the schema of this id.
+pub fn head(id: i32) -> [u8; 5] {
+    let [a, b, c, d] = id.to_be_bytes();
+    [MAGIC_ID, a, b, c, d]
+}
+
 /// Appends the head that names a schema.
 pub fn write(id: SchemaId, out: &mut Vec<u8>) {
     match id {
-        SchemaId::Id(id) => {
-            out.push(MAGIC_ID);
-            out.extend_from_slice(&id.to_be_bytes());
-        }
+        SchemaId::Id(id) => out.extend_from_slice(&head(id)),
         SchemaId::Guid(guid) => {
             out.push(MAGIC_GUID);
             out.extend_from_slice(&guid);

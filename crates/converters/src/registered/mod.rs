@@ -30,7 +30,7 @@ use config::{ConfigDef, Props};
 use data::{Batch, RawBatch, Rows, Span};
 use options::Options;
 use readers::{Known, Named, Readers};
-use registry::{Registry, Settings};
+use registry::{Registry, SchemaId, Settings};
 use std::sync::Arc;
 use writers::Writers;
 
@@ -94,13 +94,21 @@ impl<F: Format> Converter for RegisteredConverter<F> {
         let topic = raw.topic();
         let key = side == Side::Key;
         self.readers.begin();
-        let mut last = None;
+        let in_header = self.options.side(key).id_from_header && raw.has_headers();
+        let (mut last, mut head) = (None, None);
         for row in 0..raw.len() {
+            if head.is_some_and(|head| readers::begins(side, raw, row, &head)) {
+                continue;
+            }
             let id = match readers::id_of(&self.options, side, raw, row) {
                 Some(id) if last != Some(id) => id,
                 _ => continue,
             };
             last = Some(id);
+            head = match id {
+                SchemaId::Id(id) if !in_header => Some(registry::framing::head(id)),
+                _ => None,
+            };
             if !self.readers.touch(id, topic) {
                 let (registry, options) = (&self.registry, &self.options);
                 let known = readers::learn(&self.format, registry, options, (topic, key), id)?;

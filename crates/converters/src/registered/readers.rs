@@ -62,6 +62,20 @@ pub(super) fn id_of(options: &Options, side: Side, raw: &RawBatch, row: usize) -
     split(header, &bytes).ok().map(|named| named.id)
 }
 
+/// Whether a record's bytes begin with these.
+#[inline]
+pub(super) fn begins(side: Side, raw: &RawBatch, row: usize, with: &[u8; 5]) -> bool {
+    let bytes = match side {
+        Side::Key => raw.key(row),
+        Side::Value => match raw.value_parts(row) {
+            Some(parts) if parts.prefix.is_none() => Some(parts.rest),
+            _ => None,
+        },
+        Side::Header => None,
+    };
+    bytes.is_some_and(|bytes| bytes.starts_with(with))
+}
+
 /// What is known of an id in a topic.
 pub(super) struct Known<R> {
     /// Or why it cannot be used.
@@ -188,15 +202,16 @@ impl<R> Readers<R> {
     /// What is known of an id, or why nothing is.
     #[inline]
     pub(super) fn get(&mut self, id: SchemaId, topic: &Arc<str>) -> Result<&mut Known<R>, String> {
-        let place = match self.last {
-            Some((last, place)) if last == id => Some(place),
-            _ => self.places.get(&(id, topic.clone())).copied(),
-        };
-        match place.and_then(|place| self.slots.get_mut(place).map(|slot| (place, slot))) {
-            Some((place, slot)) => {
-                self.last = Some((id, place));
-                Ok(&mut slot.known)
+        let place = match &self.last {
+            Some((last, place)) if *last == id => Some(*place),
+            _ => {
+                let place = self.places.get(&(id, topic.clone())).copied();
+                self.last = place.map(|place| (id, place)).or(self.last);
+                place
             }
+        };
+        match place.and_then(|place| self.slots.get_mut(place)) {
+            Some(slot) => Ok(&mut slot.known),
             None => Err(match self.missing.get(&id) {
                 Some(why) => why.clone(),
                 None => format!("schema {id} was not asked for before the record was read"),

@@ -3,6 +3,7 @@
 use super::input::Failed;
 use super::ops::{Op, Out, Wire};
 use super::run::Run;
+use crate::utf8::is_utf8;
 use data::{Cell, DAY_MS, Span, Width};
 
 impl Run<'_> {
@@ -43,7 +44,7 @@ impl Run<'_> {
         let bytes = self.input.block()?;
         let len = bytes.len() as u32;
         let start = self.input.pos() as u32 - len;
-        if std::str::from_utf8(bytes).is_err() {
+        if !is_utf8(bytes) {
             return Err(self.no_text(bytes, start));
         }
         Ok(self.base.slice(start, len))

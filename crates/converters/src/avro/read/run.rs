@@ -1,6 +1,7 @@
 //! Runs a program over the bytes of one value.
 //!
-//! Cells are gathered on a stack and moved to the rows when their struct, list or map is complete.
+//! Cells of a record are put where they stay; those of a list or map, and of a record that is not read as
+//! it was written, are gathered on a stack and moved to the rows when it is complete.
 //! The path to a fault is put together while the calls return, so that a value without one costs
 //! nothing for it.
 
@@ -81,12 +82,22 @@ impl<'a> Run<'a> {
     }
 
     /// The value that takes all of the bytes.
+    #[inline(always)]
     pub(super) fn whole(mut self, root: Op) -> Result<Cell, Malformed> {
-        let read = self.value(root).and_then(|cell| match self.input.left() {
-            0 => Ok(cell),
-            left => Err(self.input.fail(format!("{left} bytes more than the value has"))),
-        });
+        let read = match root {
+            Op::Record { first, len } => self.record(first, len).map(Cell::Struct),
+            other => self.value(other),
+        };
+        let read = match (read, self.input.left()) {
+            (Ok(_), left) if left > 0 => Err(self.too_long(left)),
+            (read, _) => read,
+        };
         read.map_err(|Failed| self.malformed())
+    }
+
+    #[cold]
+    fn too_long(&mut self, left: usize) -> Failed {
+        self.input.fail(format!("{left} bytes more than the value has"))
     }
 
     #[cold]
@@ -115,26 +126,65 @@ impl<'a> Run<'a> {
         Failed
     }
 
-    /// One value. What has no parts is read in place, the rest by a call.
+    /// One value.
     #[inline(always)]
     pub(super) fn value(&mut self, op: Op) -> Result<Cell, Failed> {
-        match op {
-            Op::Int(Width::W32) => Ok(Cell::Int(i64::from(self.input.int()?), Width::W32)),
-            Op::Long => Ok(Cell::Int(self.input.long()?, Width::W64)),
-            Op::Text => self.text().map(Cell::Text),
-            Op::Double => Ok(Cell::Float(self.input.double()?)),
-            Op::Float => Ok(Cell::Float(f64::from(self.input.float()?))),
-            Op::Bool => Ok(Cell::Bool(self.input.boolean()?)),
-            Op::Bytes => Ok(Cell::Bytes(self.bytes()?)),
+        let mut read = Cell::Null;
+        self.into_place(op, |_, cell| read = cell)?;
+        Ok(read)
+    }
+
+    /// One value, given to `put`. What has no parts is read in place, the rest by a call.
+    ///
+    /// Each arm puts its own cell: a cell that is put together in one place and copied from there as a
+    /// whole makes the processor wait until its parts have arrived, which took longer than all else.
+    #[inline(always)]
+    fn into_place(&mut self, op: Op, put: impl FnOnce(&mut Self, Cell)) -> Result<(), Failed> {
+        let op = match op {
             Op::Optional { null, inner } => {
-                let choice = self.input.choice(2, "the type of a union has")?;
-                if choice == usize::from(null) {
-                    return Ok(Cell::Null);
+                if self.input.choice(2, "the type of a union has")? == usize::from(null) {
+                    put(self, Cell::Null);
+                    return Ok(());
                 }
-                self.called(self.op(inner))
+                self.op(inner)
             }
-            other => self.called(other),
+            other => other,
+        };
+        match op {
+            Op::Int(Width::W32) => {
+                let value = i64::from(self.input.int()?);
+                put(self, Cell::Int(value, Width::W32));
+            }
+            Op::Long => {
+                let value = self.input.long()?;
+                put(self, Cell::Int(value, Width::W64));
+            }
+            Op::Text => {
+                let span = self.text()?;
+                put(self, Cell::Text(span));
+            }
+            Op::Double => {
+                let value = self.input.double()?;
+                put(self, Cell::Float(value));
+            }
+            Op::Float => {
+                let value = f64::from(self.input.float()?);
+                put(self, Cell::Float(value));
+            }
+            Op::Bool => {
+                let value = self.input.boolean()?;
+                put(self, Cell::Bool(value));
+            }
+            Op::Bytes => {
+                let span = self.bytes()?;
+                put(self, Cell::Bytes(span));
+            }
+            other => {
+                let cell = self.called(other)?;
+                put(self, cell);
+            }
         }
+        Ok(())
     }
 
     fn op(&self, at: u32) -> Op {
@@ -145,7 +195,7 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn called(&mut self, op: Op) -> Result<Cell, Failed> {
         match op {
-            Op::Record { first, len } => self.record(first, len),
+            Op::Record { first, len } => self.record(first, len).map(Cell::Struct),
             Op::List(items) => self.list(items),
             Op::Map(items) => self.map(items),
             Op::Entries { adjusted, empty } => self.entries(adjusted, empty),
@@ -193,20 +243,31 @@ impl<'a> Run<'a> {
     }
 
     #[inline(never)]
-    fn record(&mut self, first: u32, len: u32) -> Result<Cell, Failed> {
+    fn record(&mut self, first: u32, len: u32) -> Result<Span, Failed> {
         self.deeper()?;
-        let mark = self.scratch.stack.len();
         let program = self.program;
         let (first, len) = (first as usize, len as usize);
         let ops = program.ops.get(first..first + len).unwrap_or_default();
+        self.room_for(ops.len())?;
+        // The cells of a record need not wait on the stack: it is known how many they are.
+        let span = self.rows.alloc(ops.len());
         for (at, op) in ops.iter().enumerate() {
-            match self.value(*op) {
-                Ok(cell) => self.scratch.stack.push(cell),
-                Err(Failed) => return Err(self.named(program.names.get(first + at))),
+            let read = self.into_place(*op, |run, cell| run.rows.set(span, at, cell));
+            if read.is_err() {
+                return Err(self.named(program.names.get(first + at)));
             }
         }
         self.depth -= 1;
-        Ok(Cell::Struct(self.settled(mark)))
+        Ok(span)
+    }
+
+    /// Demands that a value's bytes are worth so many cells more.
+    #[inline(always)]
+    fn room_for(&mut self, more: usize) -> Result<(), Failed> {
+        if self.rows.cell_mark() + self.scratch.stack.len() + more > self.cells_max {
+            return Err(self.input.fail("a value with too many parts for its bytes"));
+        }
+        Ok(())
     }
 
     #[cold]
@@ -316,9 +377,7 @@ impl<'a> Run<'a> {
             }
             for _ in 0..count {
                 item(self, index)?;
-                if self.rows.cell_mark() + self.scratch.stack.len() > self.cells_max {
-                    return Err(self.input.fail("a value with too many parts for its bytes"));
-                }
+                self.room_for(0)?;
                 index += 1;
             }
             self.input.ended(end)?;

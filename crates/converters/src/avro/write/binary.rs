@@ -3,11 +3,32 @@
 /// An int or a long: zigzag, seven bits a byte, the lowest first.
 #[inline]
 pub(in crate::avro) fn put_long(value: i64, out: &mut Vec<u8>) {
-    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+    let rest = ((value << 1) ^ (value >> 63)) as u64;
     if rest < 0x80 {
         out.push(rest as u8);
-        return;
+    } else if rest < 1 << 56 {
+        // Eight bytes at once, and those taken back that are none of it.
+        let (spread, len) = spread(rest);
+        let start = out.len();
+        out.extend_from_slice(&spread.to_le_bytes());
+        out.truncate(start + len);
+    } else {
+        put_longest(rest, out);
     }
+}
+
+/// The bytes of a number of up to 56 bits, the first lowest, and how many they are.
+#[inline]
+fn spread(rest: u64) -> (u64, usize) {
+    let len = (63 - (rest | 1).leading_zeros() as usize) / 7 + 1;
+    let x = (rest & 0x00ff_ffff_f000_0000) << 4 | rest & 0x0fff_ffff;
+    let x = (x & 0x0fff_c000_0fff_c000) << 2 | x & 0x0000_3fff_0000_3fff;
+    let x = (x & 0x3f80_3f80_3f80_3f80) << 1 | x & 0x007f_007f_007f_007f;
+    let all_but_last = (1_u64 << (8 * (len - 1))) - 1;
+    (x | 0x8080_8080_8080_8080 & all_but_last, len)
+}
+
+fn put_longest(mut rest: u64, out: &mut Vec<u8>) {
     let mut bytes = [0_u8; 10];
     let mut len = 0;
     for slot in &mut bytes {

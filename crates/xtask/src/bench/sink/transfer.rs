@@ -82,6 +82,7 @@ impl<'a> Transfer<'a> {
         };
         transfer
             .set("connector.class", "io.copycat.PostgresSinkConnector")
+            .set("tasks.max", "1")
             .set("connection.url", &bench.database.jdbc_url())
             .set("table.name.format", "orders")
     }
@@ -101,7 +102,7 @@ impl<'a> Transfer<'a> {
 
     pub(in crate::bench) fn setup(&self) -> WorkerSetup {
         let envelope = self.topic.form == Form::Envelope;
-        let mut properties = vec![("topics", self.topic.name.as_str()), ("tasks.max", "1")];
+        let mut properties = vec![("topics", self.topic.name.as_str())];
         properties.extend(self.properties.iter().map(|(k, v)| (k.as_str(), v.as_str())));
         let binary = self.bench.binary.display().to_string();
         Worker::standalone(&binary)
