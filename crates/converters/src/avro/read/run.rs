@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
     #[inline(always)]
     pub(super) fn value(&mut self, op: Op) -> Result<Cell, Failed> {
         let mut read = Cell::Null;
-        self.into_place(op, |_, cell| read = cell)?;
+        self.put_value(op, |_, cell| read = cell)?;
         Ok(read)
     }
 
@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
     /// Each arm puts its own cell: a cell that is put together in one place and copied from there as a
     /// whole makes the processor wait until its parts have arrived, which took longer than all else.
     #[inline(always)]
-    fn into_place(&mut self, op: Op, put: impl FnOnce(&mut Self, Cell)) -> Result<(), Failed> {
+    fn put_value(&mut self, op: Op, put: impl FnOnce(&mut Self, Cell)) -> Result<(), Failed> {
         let op = match op {
             Op::Optional { null, inner } => {
                 if self.input.choice(2, "the type of a union has")? == usize::from(null) {
@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
         // The cells of a record need not wait on the stack: it is known how many they are.
         let span = self.rows.alloc(ops.len());
         for (at, op) in ops.iter().enumerate() {
-            let read = self.into_place(*op, |run, cell| run.rows.set(span, at, cell));
+            let read = self.put_value(*op, |run, cell| run.rows.set(span, at, cell));
             if read.is_err() {
                 return Err(self.named(program.names.get(first + at)));
             }
