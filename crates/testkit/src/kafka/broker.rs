@@ -107,7 +107,8 @@ impl Broker {
         let mut command = self.java();
         command.arg("-Xmx512m").arg("kafka.Kafka").arg(self.config());
         let mut process = Private::start(&mut command, self.dir.path());
-        let deadline = Duration::from_secs(60);
+        // A Java machine needs seconds of computing to start, which a busy computer gives it late.
+        let deadline = Duration::from_secs(240);
         eventually(deadline, "the broker listens", || {
             if let Some(status) = process.ended() {
                 panic!("the broker ended ({status}):\n{}", self.log_tail());
