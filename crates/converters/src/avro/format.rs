@@ -5,7 +5,7 @@ use super::read::{self, Plan, Scratch};
 use super::schema::{AvroSchema, Kind as SchemaKind, Parser};
 use super::write::Writer;
 use crate::batch::Rejection;
-use crate::registered::{Format, Written};
+use crate::registered::{Format, INLINE, Written};
 use api::{Error, Result as ApiResult};
 use config::{ConfigDef, Props};
 use data::{Cell, Rows, Schema, Span};
@@ -37,6 +37,40 @@ fn refer(parser: &mut Parser, schema: &Registered) -> Result<(), String> {
     Ok(())
 }
 
+/// A plan for the records of one schema.
+pub(crate) struct Reader {
+    plan: Plan,
+    /// Records are the bytes themselves, without Avro's length in front.
+    raw: bool,
+}
+
+/// Whether records of a schema are bytes and nothing else. Confluent's serializers leave out the length
+/// that Avro has in front of them: the end of the record says it. What has no id in front is plain Avro.
+fn is_raw(schema: &AvroSchema) -> bool {
+    matches!(schema.kind(schema.root()), SchemaKind::Bytes)
+}
+
+/// Bytes as Avro has them, put in the heap.
+fn with_length(payload: &[u8], rows: &mut Rows) -> (Vec<u8>, Span) {
+    let mut bytes = Vec::with_capacity(payload.len() + 10);
+    let mut length = (payload.len() as u64) << 1;
+    while length >= 0x80 {
+        bytes.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
+    bytes.extend_from_slice(payload);
+    let place = rows.heap.put(&bytes);
+    (bytes, place)
+}
+
+/// Takes the length away that stands at `start`.
+fn without_length(start: usize, out: &mut Vec<u8>) {
+    let written = out.get(start..).unwrap_or_default();
+    let end = written.iter().position(|byte| byte & 0x80 == 0).map_or(0, |last| last + 1);
+    out.drain(start..start + end);
+}
+
 /// The name of a record that is the whole of a schema. Subjects are named after nothing else: not
 /// after an enum or a fixed, nor after the branches of a union.
 fn record_name(schema: &AvroSchema) -> Option<String> {
@@ -49,7 +83,7 @@ fn record_name(schema: &AvroSchema) -> Option<String> {
 impl Format for Avro {
     const CLASS: &'static str = CLASS;
     const KIND: Kind = Kind::Avro;
-    type Reader = Plan;
+    type Reader = Reader;
     type Writer = Writer;
 
     fn config_def() -> ConfigDef {
@@ -64,8 +98,10 @@ impl Format for Avro {
         Ok(Avro { options: AvroOptions::from_parsed(&parsed), scratch: Scratch::default() })
     }
 
-    fn reader(&self, schema: &Registered) -> Result<Plan, String> {
-        Plan::new(&parse(schema)?, &self.options, schema.version)
+    fn reader(&self, schema: &Registered) -> Result<Reader, String> {
+        let parsed = parse(schema)?;
+        let raw = is_raw(&parsed) && schema.id != INLINE;
+        Ok(Reader { plan: Plan::new(&parsed, &self.options, schema.version)?, raw })
     }
 
     fn record_name(&self, schema: &Registered) -> Option<String> {
@@ -74,12 +110,19 @@ impl Format for Avro {
 
     fn read(
         &mut self,
-        reader: &mut Plan,
+        reader: &mut Reader,
         payload: &[u8],
         place: Span,
         rows: &mut Rows,
     ) -> Result<(), Rejection> {
-        reader.read(payload, place, rows, &mut self.scratch).map_err(|malformed| Rejection {
+        let framed;
+        let (payload, place) = if reader.raw {
+            framed = with_length(payload, rows);
+            (framed.0.as_slice(), framed.1)
+        } else {
+            (payload, place)
+        };
+        reader.plan.read(payload, place, rows, &mut self.scratch).map_err(|malformed| Rejection {
             message: format!("The bytes are no value of the Avro schema: {}", malformed.message),
             exception: "org.apache.kafka.connect.errors.DataException",
             class: CLASS,
@@ -119,7 +162,12 @@ impl Format for Avro {
         if cell.is_null() {
             return Ok(Written::Null);
         }
-        writer.write(rows, cell, out).map(|()| Written::Value)
+        let start = out.len();
+        writer.write(rows, cell, out)?;
+        if is_raw(writer.schema()) {
+            without_length(start, out);
+        }
+        Ok(Written::Value)
     }
 }
 
@@ -147,6 +195,31 @@ mod tests {
 
     const INNER: &str =
         r#"{"type":"record","name":"n.In","fields":[{"name":"x","type":["null","boolean"]}]}"#;
+
+    #[test]
+    fn records_that_are_bytes_alone_have_no_length() {
+        let mut avro = Avro::new(&Props::new()).unwrap();
+        for value in [vec![], vec![7u8; 3], vec![9u8; 300]] {
+            let mut rows = Rows::default();
+            let schema = Schema::required_of(data::Type::Bytes);
+            let cell = rows.put_value(Some(&schema), &Value::Bytes(value.clone()));
+            let (mut writer, draft, _) = avro.writer(Some(&schema)).unwrap();
+            let mut out = vec![1, 2];
+            avro.write(&mut writer, &rows, Some(&schema), cell, &mut out).unwrap();
+            assert_eq!(out[2..], value);
+            let mut reader = avro.reader(&registered(&draft.text, &[])).unwrap();
+            let mut read = Rows::default();
+            let place = read.heap.put(&value);
+            avro.read(&mut reader, &value, place, &mut read).map_err(|f| f.message).unwrap();
+            assert_eq!(read.value(read.schema(0), read.root(0)), Value::Bytes(value));
+        }
+        let inline = Registered { id: INLINE, ..registered(r#""bytes""#, &[]) };
+        let mut reader = avro.reader(&inline).unwrap();
+        let mut read = Rows::default();
+        let place = read.heap.put(&[2, 5]);
+        avro.read(&mut reader, &[2, 5], place, &mut read).map_err(|f| f.message).unwrap();
+        assert_eq!(read.value(read.schema(0), read.root(0)), Value::Bytes(vec![5]));
+    }
 
     #[test]
     fn a_schema_with_references_is_read_and_its_faults_name_field_and_byte() {
