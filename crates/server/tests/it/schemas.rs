@@ -458,7 +458,7 @@ fn sources_wait_for_a_registry_and_tell_its_refusal() {
     eventually(PATIENCE, "all records", || {
         (kafka::read(&kafka::bootstrap(), &topic).len() == 10).then_some(())
     });
-    let mut changed = source.clone();
+    let mut changed = source;
     changed.insert("template".to_owned(), r#"{"id": "${word}"}"#.to_owned());
     changed.insert("count".to_owned(), "20".to_owned());
     let path = format!("/connectors/{topic}/config");
