@@ -108,6 +108,10 @@ fn an_unknown_property_or_topic_blocks_and_is_named() {
     let detail = bench.wait_for_state(other, "blocked");
     assert!(detail.contains("unknown topic") && detail.contains(&topic), "{detail}");
     // Of the others everything is heard meanwhile.
+    testkit::eventually(crate::bench::PATIENCE, "the end is known for the first time", || {
+        let known = "SELECT count(*) FROM pipeline_kafka.partitions";
+        (bench.database.value(known)? == "1").then_some(())
+    });
     bench.database.execute("UPDATE pipeline_kafka.partitions SET high = 77");
     testkit::eventually(crate::bench::PATIENCE, "the end of the topic that is there", || {
         (bench.database.value("SELECT high FROM pipeline_kafka.partitions")? == "0").then_some(())
