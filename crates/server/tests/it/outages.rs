@@ -48,6 +48,11 @@ fn fault_an_outage_is_never_a_records_fault() {
         let mut client = server.borrow().client();
         client.execute(&format!("ALTER SYSTEM SET default_transaction_read_only = {on}"));
         client.execute("SELECT pg_reload_conf()");
+        // A session that began afterwards sees it; those before have been told by then.
+        eventually(PATIENCE, "the setting is read", || {
+            let shown = server.borrow().client().value("SHOW default_transaction_read_only")?;
+            (shown == on).then_some(())
+        });
     };
     step(&mut || read_only("on"), &mut || read_only("off"), Some("25006"));
     let taken = std::cell::RefCell::new(Vec::new());
