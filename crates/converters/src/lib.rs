@@ -14,6 +14,7 @@ mod kind;
 mod number;
 mod protobuf;
 mod registered;
+mod settings;
 mod simple_header;
 mod string;
 mod utf8;

@@ -6,7 +6,8 @@ use super::schema::{AvroSchema, Kind as SchemaKind, Parser};
 use super::write::Writer;
 use crate::batch::Rejection;
 use crate::registered::{Format, INLINE, Written};
-use api::{Error, Result as ApiResult};
+use crate::settings::wrong;
+use api::Result as ApiResult;
 use config::{ConfigDef, Props};
 use data::{Cell, Rows, Schema, Span};
 use registry::{Draft, Kind, Registered};
@@ -91,10 +92,7 @@ impl Format for Avro {
     }
 
     fn new(props: &Props) -> ApiResult<Avro> {
-        let parsed = AvroOptions::config_def().parse(props).into_result().map_err(|errors| {
-            let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();
-            Error::config(texts.join("; "))
-        })?;
+        let parsed = AvroOptions::config_def().parse(props).into_result().map_err(wrong)?;
         Ok(Avro { options: AvroOptions::from_parsed(&parsed), scratch: Scratch::default() })
     }
 

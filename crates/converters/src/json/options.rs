@@ -3,6 +3,7 @@
 use super::scan::Scanner;
 use super::schema_read::read_schema;
 use crate::kind::converter_def;
+use crate::settings::wrong;
 use api::{Error, Result};
 use config::{ConfigDef, ConfigKey, Importance, Props, Type, Validator, Value, Width};
 use data::Schema;
@@ -107,11 +108,7 @@ impl Options {
     /// # Errors
     /// A wrong value, with the key; a `schema.content` that is no schema.
     pub(crate) fn new(props: &Props) -> Result<Options> {
-        let parsed = own_def().parse(props).into_result();
-        let parsed = parsed.map_err(|errors| {
-            let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();
-            Error::config(texts.join("; "))
-        })?;
+        let parsed = own_def().parse(props).into_result().map_err(wrong)?;
         let flag = |key| matches!(parsed.value(key), Value::Boolean(true));
         let numeric = matches!(parsed.value("decimal.format"),
             Value::String(format) if format.eq_ignore_ascii_case("NUMERIC"));

@@ -1,7 +1,8 @@
 //! The settings of the JsonSchemaConverter beside those of the registry: definition and values.
 
 use crate::json::options::DecimalFormat;
-use api::{Error, Result};
+use crate::settings::wrong;
+use api::Result;
 use config::{ConfigDef, ConfigKey, Importance, Props, Type, Validator, Value, Width};
 
 /// The draft that a written schema says it is of.
@@ -164,11 +165,7 @@ impl Options {
     /// # Errors
     /// A wrong value, with its key.
     pub(super) fn new(props: &Props) -> Result<Options> {
-        let parsed = own_def().parse(props).into_result();
-        let parsed = parsed.map_err(|errors| {
-            let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();
-            Error::config(texts.join("; "))
-        })?;
+        let parsed = own_def().parse(props).into_result().map_err(wrong)?;
         let flag = |key| matches!(parsed.value(key), Value::Boolean(true));
         let text = |key| match parsed.value(key) {
             Value::String(text) => text.to_ascii_lowercase(),

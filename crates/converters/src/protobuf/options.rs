@@ -1,6 +1,7 @@
 //! The settings of the ProtobufConverter itself; those of every converter with a registry are beside.
 
-use api::{Error, Result};
+use crate::settings::wrong;
+use api::Result;
 use config::{ConfigDef, ConfigKey, Importance, Props, Type, Value, Width};
 
 /// Names and defaults are those of Confluent's converter.
@@ -114,11 +115,7 @@ impl Options {
     /// # Errors
     /// A wrong value, with the key.
     pub(super) fn new(props: &Props) -> Result<Options> {
-        let parsed = config_def().parse(props).into_result();
-        let parsed = parsed.map_err(|errors| {
-            let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();
-            Error::config(texts.join("; "))
-        })?;
+        let parsed = config_def().parse(props).into_result().map_err(wrong)?;
         let flag = |index: usize| {
             KEYS.get(index).is_some_and(|key| matches!(parsed.value(key.0), Value::Boolean(true)))
         };

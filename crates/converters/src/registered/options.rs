@@ -1,6 +1,7 @@
 //! Settings that the converters with a registry share, beside those of the client.
 
-use api::{Error, Result};
+use crate::settings::wrong;
+use api::Result;
 use config::{Config, ConfigDef, ConfigKey, Importance, Props, Type, Validator, Value};
 use registry::subject::Strategy;
 use std::sync::Arc;
@@ -170,10 +171,7 @@ impl Options {
     /// # Errors
     /// A wrong value, with the key.
     pub(super) fn from_props(props: &Props) -> Result<Options> {
-        let keys = Keys::parse(props).map_err(|errors| {
-            let texts: Vec<String> = errors.errors.into_iter().map(|e| e.message).collect();
-            Error::config(texts.join("; "))
-        })?;
+        let keys = Keys::parse(props).map_err(wrong)?;
         let choice = if keys.auto_register {
             Choice::Register
         } else if keys.use_schema_id >= 0 {
