@@ -13,19 +13,17 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 
-use super::{data::records::BATCH_ROWS, machine, print, root, say, sink::Bench, table::Section};
+use super::{
+    data::{Effort, records::BATCH_ROWS},
+    machine, print, root, say,
+    sink::Bench,
+    table::Section,
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A small run, to see that everything works
-    #[arg(long)]
-    quick: bool,
-    /// Passes of each case of the converters; the median is told
-    #[arg(long, default_value_t = 15)]
-    passes: usize,
-    /// Records a pass
-    #[arg(long, default_value_t = 200_000)]
-    records: usize,
+    #[command(flatten)]
+    effort: Effort,
     /// Runs of each case into PostgreSQL; the median is told
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -44,14 +42,6 @@ enum Subject {
 }
 
 impl Args {
-    fn passes(&self) -> usize {
-        if self.quick { 1 } else { self.passes.max(1) }
-    }
-
-    fn records(&self) -> usize {
-        if self.quick { 20_000 } else { self.records.max(1) }
-    }
-
     fn has(&self, subject: Subject) -> bool {
         self.only.is_none_or(|only| only == subject)
     }
@@ -67,17 +57,17 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     };
     if args.has(Subject::Codecs) {
         say("measuring the converters");
-        for mut group in codecs::groups(args.records())? {
-            tell(group.measure(args.passes()));
+        for mut group in codecs::groups(args.effort.records())? {
+            tell(group.measure(args.effort.passes()));
         }
     }
     if args.has(Subject::Transfers) {
-        let bench = Bench::new(args.binary.as_deref(), args.quick, args.runs)?;
+        let bench = Bench::new(args.binary.as_deref(), args.effort.quick, args.runs)?;
         say("measuring Kafka into PostgreSQL");
         transfers::run(&bench)?.into_iter().for_each(&mut tell);
     }
     report.push_str(&format!("\nLoad average at the end: {}.\n", machine::load()));
-    if args.quick || args.only.is_some() {
+    if args.effort.quick || args.only.is_some() {
         say("a part of the whole: nothing is written to bench/results");
         return Ok(ExitCode::SUCCESS);
     }
@@ -99,8 +89,8 @@ fn opening(args: &Args) -> String {
          of neighbouring passes. Allocations are counted over one pass after a first one.\n{}",
         machine::date(),
         machine::load(),
-        args.records(),
-        args.passes(),
-        if args.quick { "\nThis was a quick run: its figures mean little.\n" } else { "" }
+        args.effort.records(),
+        args.effort.passes(),
+        if args.effort.quick { "\nThis was a quick run: its figures mean little.\n" } else { "" }
     )
 }

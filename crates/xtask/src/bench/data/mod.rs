@@ -31,17 +31,34 @@ const SUBJECTS: [(Subject, Groups); 3] = [
     (Subject::Writing, writing::groups),
 ];
 
+/// How much is measured, of converters and transforms.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(super) struct Effort {
     /// A small run, to see that everything works
     #[arg(long)]
-    quick: bool,
-    /// Passes of each case; the median is told
+    pub(super) quick: bool,
+    /// Passes of each case of the converters and transforms; the median is told
     #[arg(long, default_value_t = 15)]
     passes: usize,
     /// Records a pass
     #[arg(long, default_value_t = 200_000)]
     records: usize,
+}
+
+impl Effort {
+    pub(super) fn passes(&self) -> usize {
+        if self.quick { 1 } else { self.passes.max(1) }
+    }
+
+    pub(super) fn records(&self) -> usize {
+        if self.quick { 20_000 } else { self.records.max(1) }
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    effort: Effort,
     /// Only these subjects
     #[arg(long, value_enum)]
     only: Vec<Subject>,
@@ -54,16 +71,6 @@ enum Subject {
     Writing,
 }
 
-impl Args {
-    fn passes(&self) -> usize {
-        if self.quick { 1 } else { self.passes.max(1) }
-    }
-
-    fn records(&self) -> usize {
-        if self.quick { 20_000 } else { self.records.max(1) }
-    }
-}
-
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let mut report = opening(args);
     print(&report);
@@ -73,12 +80,12 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         }
         say(&format!("measuring {subject:?}"));
         for mut group in groups(args).with_context(|| format!("{subject:?}"))? {
-            let text = format!("\n{}", group.measure(args.passes()).markdown());
+            let text = format!("\n{}", group.measure(args.effort.passes()).markdown());
             print(&text);
             report.push_str(&text);
         }
     }
-    if args.quick || !args.only.is_empty() {
+    if args.effort.quick || !args.only.is_empty() {
         say("a part of the whole: nothing is written to bench/results");
         return Ok(ExitCode::SUCCESS);
     }
@@ -99,9 +106,9 @@ fn opening(args: &Args) -> String {
          counted over one pass after a first one; those of a batch are spread over its records.\n{}",
         machine::date(),
         machine::load(),
-        args.records(),
+        args.effort.records(),
         records::BATCH_ROWS,
-        args.passes(),
-        if args.quick { "\nThis was a quick run: its figures mean little.\n" } else { "" }
+        args.effort.passes(),
+        if args.effort.quick { "\nThis was a quick run: its figures mean little.\n" } else { "" }
     )
 }

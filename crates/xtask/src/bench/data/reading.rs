@@ -12,7 +12,7 @@ use super::records::{Fetched, Form};
 use super::tapes;
 
 pub(super) fn groups(args: &Args) -> Result<Vec<Group>> {
-    Ok(vec![envelopes(args.records())?, plain(args.records())?])
+    Ok(vec![envelopes(args.effort.records())?, plain(args.effort.records())?])
 }
 
 fn envelopes(records: usize) -> Result<Group> {

@@ -73,7 +73,7 @@ const MAPS: &[Line] = &[
 
 pub(super) fn groups(args: &Args) -> Result<Vec<Group>> {
     let of = |title: &str, schemas: bool, form: Form, lines: &[Line]| {
-        let rows = decoded(json(schemas)?, form, args.records());
+        let rows = decoded(json(schemas)?, form, args.effort.records());
         let mut cases = vec![case("nothing", None, &rows).aside()];
         for line in lines {
             cases.push(transform(line, &rows)?.wanted_ns(NS_MAX));

@@ -12,8 +12,8 @@ use super::reading::json;
 use super::records::{Fetched, Form};
 
 pub(super) fn groups(args: &Args) -> Result<Vec<Group>> {
-    let structs = decoded(json(true)?, Form::Envelope, args.records());
-    let maps = decoded(json(false)?, Form::Plain, args.records());
+    let structs = decoded(json(true)?, Form::Envelope, args.effort.records());
+    let maps = decoded(json(false)?, Form::Plain, args.effort.records());
     Ok(vec![Group::new(
         "Rows into JSON",
         vec![
