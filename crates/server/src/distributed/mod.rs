@@ -33,11 +33,7 @@ pub(crate) fn run(args: Args, levels: Arc<Levels>) -> ExitCode {
 }
 
 fn start(args: &Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
-    let variables = std::env::vars_os();
-    let variables =
-        variables.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-    let variables = config::environment::read(variables);
-    let file = WorkerFile::read(args.worker.as_deref(), variables, Mode::Distributed)?;
+    let file = WorkerFile::read(args.worker.as_deref(), Mode::Distributed)?;
     let Some(cluster) = file.cluster.clone() else {
         return Err(Failure::wrong_input("these are not the keys of a distributed worker"));
     };

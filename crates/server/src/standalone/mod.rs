@@ -76,11 +76,7 @@ pub(crate) fn run(args: Args, levels: Arc<Levels>) -> ExitCode {
 }
 
 fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
-    let variables = std::env::vars_os();
-    let variables =
-        variables.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-    let variables = config::environment::read(variables);
-    let file = WorkerFile::read(args.worker.as_deref(), variables, Mode::Standalone)?;
+    let file = WorkerFile::read(args.worker.as_deref(), Mode::Standalone)?;
     let connectors = connector_file::read_all(&args.connectors)?;
     let worker = Worker::new(file.props.clone(), plugins(), file.address())
         .map_err(|errors| file.wrong(&errors))?;

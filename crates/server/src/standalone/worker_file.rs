@@ -75,11 +75,11 @@ impl WorkerFile {
     ///
     /// # Errors
     /// The file cannot be read, or something is wrong in it or in the environment.
-    pub(crate) fn read(
-        path: Option<&Path>,
-        environment: Environment,
-        mode: Mode,
-    ) -> Result<WorkerFile, Failure> {
+    pub(crate) fn read(path: Option<&Path>, mode: Mode) -> Result<WorkerFile, Failure> {
+        let variables = std::env::vars_os();
+        let variables =
+            variables.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        let environment = config::environment::read(variables);
         let (source, mut props) = merged(path, environment, mode)?;
         if mode == Mode::Distributed && props.remove(OFFSET_FILE).is_some() {
             tracing::warn!("{source}: {OFFSET_FILE} is for standalone workers and has no effect");

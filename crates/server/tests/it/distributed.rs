@@ -3,7 +3,10 @@
 use crate::harness::{PATIENCE, Route, faults, member};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use testkit::{Rng, eventually, kafka, process::Worker};
+use testkit::{
+    Rng, eventually, kafka,
+    process::{Worker, WorkerSetup},
+};
 
 /// The workers of a cluster of its own.
 struct Cluster {
@@ -12,8 +15,13 @@ struct Cluster {
 
 impl Cluster {
     fn start(name: &str, workers: usize) -> Cluster {
+        Cluster::start_as(name, workers, |setup| setup)
+    }
+
+    /// The same, where the workers have more than what every worker has.
+    fn start_as(name: &str, workers: usize, more: fn(WorkerSetup) -> WorkerSetup) -> Cluster {
         let group = kafka::topic_name(name);
-        let start = |_| member(&kafka::bootstrap(), &group).launch();
+        let start = |_| more(member(&kafka::bootstrap(), &group)).launch();
         let mut workers: Vec<Worker> = (0..workers).map(start).collect();
         workers.iter_mut().for_each(Worker::wait_healthy);
         Cluster { workers }
@@ -91,13 +99,8 @@ fn tasks_are_shared_moved_from_the_dead_and_given_to_who_comes_back() {
 
 #[test]
 fn workers_that_are_restarted_one_after_the_other_keep_their_tasks() {
-    let group = kafka::topic_name("rolling");
-    let start = |_| {
-        member(&kafka::bootstrap(), &group).env("COPYCAT_LOG_LEVEL", "info,herder=debug").launch()
-    };
-    let mut workers: Vec<Worker> = (0..3).map(start).collect();
-    workers.iter_mut().for_each(Worker::wait_healthy);
-    let mut cluster = Cluster { workers };
+    let debug = |setup: WorkerSetup| setup.env("COPYCAT_LOG_LEVEL", "info,herder=debug");
+    let mut cluster = Cluster::start_as("rolling", 3, debug);
     let name = kafka::topic_name("orders");
     cluster.put(0, &name, &orders(&name, 6));
     let even = [(0, 2), (1, 2), (2, 2)];

@@ -15,7 +15,7 @@ use super::log::{KafkaLog, LogSettings, Membership};
 use super::member::{Action, Answered, Event, Member, Settings};
 use super::membership::Seat;
 use super::records::Said;
-use super::topics::{ConfigState, Statuses};
+use super::topics::{ConfigState, StatusKey, Statuses};
 use crate::command::{Command, EVENTS_MAX, Herder};
 use crate::error::{Answer, HerderError};
 use crate::hands::{Hands, TaskKey, Told};
@@ -75,8 +75,8 @@ pub(crate) enum Input {
     },
     /// Statuses in the topic have changed.
     StatusesRead,
-    /// A status could not be written: it is written again.
-    Unsaid(Vec<u8>),
+    /// What was said could not be written: it is said again.
+    Unsaid(StatusKey),
 }
 
 impl Herder {
@@ -214,7 +214,6 @@ impl Driver {
                     next_tick = Instant::now() + TICK;
                     exit = self.step(Event::Tick);
                     self.report();
-                    self.stale = true;
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -390,7 +389,7 @@ impl Driver {
         let Some(reply) = self.replies.remove(&id) else { return };
         let outcome = outcome.map_err(|answered| match answered {
             Answered::Refused(refusal) => refusal.into(),
-            Answered::NotLeader(_) => HerderError::Elsewhere,
+            Answered::NotLeader => HerderError::Elsewhere,
             Answered::Unknown => HerderError::Failed(
                 "the leader lost its place while it wrote this: look whether it was done, and ask \
                  again if not"

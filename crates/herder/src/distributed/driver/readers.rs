@@ -21,13 +21,6 @@ fn tell_of(topic: &str, trouble: Option<&Error>) {
     }
 }
 
-fn each(batch: &RawBatch, mut take: impl FnMut(ReadRecord<'_>)) {
-    for (row, record) in batch.records().iter().enumerate() {
-        let value = batch.value(row);
-        take(ReadRecord { offset: record.offset, key: batch.key(row), value: value.as_deref() });
-    }
-}
-
 fn text(key: Option<&[u8]>) -> &str {
     key.and_then(|key| std::str::from_utf8(key).ok()).unwrap_or_default()
 }
@@ -67,14 +60,14 @@ impl ConfigReader {
 impl LogReader for ConfigReader {
     fn read(&mut self, batch: &RawBatch, live: bool) {
         let mut changes = Vec::new();
-        each(batch, |record| {
+        ReadRecord::each(batch, |record| {
             let key = text(record.key);
             if let Some(own) = records::read_change(key, record.value) {
                 changes.push(own);
             }
-            match self.state.apply(&record, live) {
+            match self.state.apply(record, live) {
                 Ok(_) => changes.extend(ConfigKey::parse(key).and_then(|key| self.changes(&key))),
-                Err(oddity) => tracing::warn!("topic {}: {oddity}", self.topic),
+                Err(oddity) => oddity.warn(batch.tp()),
             }
         });
         if !changes.is_empty() {
@@ -99,16 +92,15 @@ pub(super) struct StatusReader {
 impl LogReader for StatusReader {
     fn read(&mut self, batch: &RawBatch, _live: bool) {
         let mut changed = false;
-        {
-            let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
-            each(batch, |record| match statuses.apply(&record) {
-                Ok(key) => changed |= key.is_some(),
-                Err(oddity) => tracing::warn!("topic {}: {oddity}", self.topic),
-            });
-        }
-        each(batch, |record| {
+        ReadRecord::each(batch, |record| {
             if let Some((worker, said)) = Said::read(text(record.key), record.value) {
                 let _gone = self.tell.send(Input::Said { worker, said });
+                return;
+            }
+            let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+            match statuses.apply(record) {
+                Ok(key) => changed |= key.is_some(),
+                Err(oddity) => oddity.warn(batch.tp()),
             }
         });
         if changed {

@@ -5,46 +5,40 @@
 //! write failed.
 
 use super::{Driver, Input};
+use crate::distributed::cluster::Entry;
 use crate::distributed::topics::{Reported, Status, StatusKey, StatusRecord, Statuses, TopicUse};
 use crate::hands::TaskKey;
 use crate::state::Target;
-use runtime::{State, TaskStatus};
-use std::collections::BTreeMap;
-use std::sync::PoisonError;
+use runtime::{State, StatusCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What was written, by the record's key.
+/// How something is, and why it FAILED.
+type Word = (Reported, Option<String>);
+
+/// What was written last.
 pub(super) struct Reports {
     worker_id: String,
-    said: BTreeMap<Vec<u8>, Option<Status>>,
-    topics: BTreeMap<Vec<u8>, ()>,
+    said: BTreeMap<StatusKey, Word>,
+    topics: BTreeSet<StatusKey>,
 }
 
 impl Reports {
     pub(super) fn new(worker_id: String) -> Reports {
-        Reports { worker_id, said: BTreeMap::new(), topics: BTreeMap::new() }
+        Reports { worker_id, said: BTreeMap::new(), topics: BTreeSet::new() }
     }
 
-    /// A write failed: it is done again.
-    pub(super) fn unsaid(&mut self, key: &[u8]) {
+    /// What was written does not stand any more: the next one is written whatever it says.
+    pub(super) fn unsaid(&mut self, key: &StatusKey) {
         self.said.remove(key);
         self.topics.remove(key);
     }
 
-    fn status(&self, state: Reported, trace: Option<String>, generation: i32) -> Status {
+    fn status(&self, (state, trace): Word, generation: i32) -> Status {
         let worker_id = Some(self.worker_id.clone());
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
         Status { state, trace, worker_id, generation, version }
-    }
-}
-
-/// Connect's word for how a task is.
-fn reported(status: &TaskStatus, target: Target) -> Reported {
-    match (status.state, target) {
-        (State::Failed, _) => Reported::Failed,
-        (State::Running, _) => Reported::Running,
-        (_, Target::Paused) => Reported::Paused,
-        _ => Reported::Unassigned,
     }
 }
 
@@ -54,48 +48,54 @@ impl Driver {
         if self.generation < 0 {
             return;
         }
-        let mut records = Vec::new();
-        let tasks: Vec<(TaskKey, TaskStatus)> =
-            self.hands.alive().map(|(key, cell)| (key.clone(), cell.get())).collect();
-        for ((name, _, task), status) in tasks {
-            // One that has not begun says nothing yet.
-            if matches!(status.state, State::Running | State::Failed) {
-                let state = reported(&status, Target::Started);
-                let status = self.reports.status(state, status.trace, self.generation);
-                records.push(StatusRecord::Task(name, task, status));
-            }
-        }
-        self.paused(&mut records);
+        let mut words = self.tasks();
+        words.extend(self.paused());
         if self.member.leads() {
-            self.connectors(&mut records);
+            words.extend(self.connectors());
         }
-        records.into_iter().for_each(|record| self.put(record));
+        words.into_iter().for_each(|(key, word)| self.put(key, word));
         self.topic_uses();
         if self.member.leads() {
             self.strays();
         }
     }
 
+    /// Tasks that run here or have failed here. One that has not begun says nothing yet.
+    fn tasks(&self) -> Vec<(StatusKey, Word)> {
+        let word = |cell: &StatusCell| {
+            let status = cell.get();
+            match status.state {
+                State::Running => Some((Reported::Running, status.trace)),
+                State::Failed => Some((Reported::Failed, status.trace)),
+                State::Unassigned | State::Destroyed => None,
+            }
+        };
+        let alive = self.hands.alive();
+        let told = alive.filter_map(|((name, _, task), cell)| {
+            Some((StatusKey::Task(name.clone(), *task), word(cell)?))
+        });
+        told.collect()
+    }
+
     /// Tasks that this worker holds and that do nothing, for their connector is paused.
-    fn paused(&self, records: &mut Vec<StatusRecord>) {
+    fn paused(&self) -> Vec<(StatusKey, Word)> {
+        let mut words = Vec::new();
         for (name, entry) in &self.member.cluster().connectors {
             if entry.target() != Target::Paused {
                 continue;
             }
-            for task in 0..entry.tasks.len() as u32 {
-                if entry.held_by(&self.me, task).is_some() {
-                    let status = self.reports.status(Reported::Paused, None, self.generation);
-                    records.push(StatusRecord::Task(name.to_string(), task, status));
-                }
+            let tasks = 0..entry.tasks.len() as u32;
+            for task in tasks.filter(|task| entry.held_by(&self.me, *task).is_some()) {
+                words.push((StatusKey::Task(name.to_string(), task), (Reported::Paused, None)));
             }
         }
+        words
     }
 
-    fn connectors(&self, records: &mut Vec<StatusRecord>) {
-        for (name, entry) in &self.member.cluster().connectors {
-            if entry.config.is_none() {
-                continue;
-            }
+    fn connectors(&self) -> Vec<(StatusKey, Word)> {
+        let connectors = self.member.cluster().connectors.iter();
+        let there = connectors.filter(|(_, entry)| entry.config.is_some());
+        let word = |(name, entry): (&Arc<str>, &Entry)| {
             let failure = self.member.failure(name);
             let state = match (failure, entry.target()) {
                 (Some(_), _) => Reported::Failed,
@@ -103,9 +103,9 @@ impl Driver {
                 (None, Target::Paused) => Reported::Paused,
                 (None, Target::Stopped) => Reported::Stopped,
             };
-            let status = self.reports.status(state, failure.map(str::to_owned), self.generation);
-            records.push(StatusRecord::Connector(name.to_string(), status));
-        }
+            (StatusKey::Connector(name.to_string()), (state, failure.map(str::to_owned)))
+        };
+        there.map(word).collect()
     }
 
     /// A task has ended here.
@@ -116,10 +116,10 @@ impl Driver {
             entry.target() == Target::Started && entry.held_by(&self.me, *task).is_some()
         });
         let state = if held { Reported::Restarting } else { Reported::Unassigned };
-        let status = self.reports.status(state, None, self.generation);
+        let status = self.reports.status((state, None), self.generation);
         let key = StatusKey::Task(name.clone(), *task);
         if self.statuses().may_say(&key, &status) {
-            self.put(StatusRecord::Task(name.clone(), *task, status));
+            self.put(key, (state, None));
         }
     }
 
@@ -127,25 +127,22 @@ impl Driver {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&mut self, record: StatusRecord) {
-        let (key, status) = match &record {
-            StatusRecord::Connector(name, status) => (StatusKey::Connector(name.clone()), status),
-            StatusRecord::Task(name, task, status) => {
-                (StatusKey::Task(name.clone(), *task), status)
-            }
-            StatusRecord::Topic(_) | StatusRecord::Gone(_) => return,
-        };
-        let key = key.text().into_bytes();
-        let same = |known: &Option<Status>| {
-            // The generation alone is no news.
-            known
-                .as_ref()
-                .is_some_and(|known| (known.state, &known.trace) == (status.state, &status.trace))
-        };
-        if self.reports.said.get(&key).is_some_and(same) {
+    /// Writes a word where it is another one than before; the generation alone is no news.
+    fn put(&mut self, key: StatusKey, word: Word) {
+        if self.reports.said.get(&key) == Some(&word) {
             return;
         }
-        self.reports.said.insert(key.clone(), Some(status.clone()));
+        let status = self.reports.status(word.clone(), self.generation);
+        let record = match &key {
+            StatusKey::Connector(name) => StatusRecord::Connector(name.clone(), status),
+            StatusKey::Task(name, task) => StatusRecord::Task(name.clone(), *task, status),
+            StatusKey::Topic { .. } => return,
+        };
+        self.reports.said.insert(key.clone(), word);
+        self.write(key, &record);
+    }
+
+    fn write(&self, key: StatusKey, record: &StatusRecord) {
         let tell = self.tell.clone();
         self.say(vec![record.written()], move |written| {
             if !written {
@@ -156,28 +153,19 @@ impl Driver {
 
     /// Topics that tasks here were the first of their connector to use.
     fn topic_uses(&mut self) {
-        let used: Vec<(String, u32)> =
+        let using: Vec<(String, u32)> =
             self.hands.alive().map(|((name, _, task), _)| (name.clone(), *task)).collect();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        for (connector, task) in used {
+        for (connector, task) in using {
             for topic in self.hands.topics(&connector).list() {
-                let used = TopicUse {
-                    topic,
-                    connector: connector.clone(),
-                    task,
-                    discovered_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
-                };
-                let record = StatusRecord::Topic(used);
-                let (key, value) = record.written();
-                if self.reports.topics.insert(key.clone(), ()).is_none() {
-                    let tell = self.tell.clone();
-                    let again = key.clone();
-                    self.say(vec![(key, value)], move |written| {
-                        if !written {
-                            let _gone = tell.send(Input::Unsaid(again));
-                        }
-                    });
+                let key = StatusKey::Topic { topic: topic.clone(), connector: connector.clone() };
+                if !self.reports.topics.insert(key.clone()) {
+                    continue;
                 }
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let discovered_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+                let connector = connector.clone();
+                let used = TopicUse { topic, connector, task, discovered_ms };
+                self.write(key, &StatusRecord::Topic(used));
             }
         }
     }
@@ -190,10 +178,8 @@ impl Driver {
             entry.map(|entry| entry.tasks.len() as u32)
         });
         for key in strays {
-            let record = key.tombstone();
-            self.reports.said.remove(&record.0);
-            self.reports.topics.remove(&record.0);
-            self.say(vec![record], |_| {});
+            self.reports.unsaid(&key);
+            self.say(vec![key.tombstone()], |_| {});
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::distributed::topics::{ConnectorStatuses, Reported, Status};
 use crate::view::{ConnectorView, Leader, TaskView};
 use config::Props;
 use runtime::{ActiveTopics, State, StatusCell};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 /// Statuses as they were read, to be shown as if the task were here.
@@ -27,11 +28,15 @@ impl Driver {
     /// Publishes what is known now.
     pub(super) fn show(&mut self) {
         self.stale = false;
-        let connectors = self.member.cluster().connectors.clone();
-        let mut shown = std::collections::BTreeMap::new();
-        for (name, entry) in &connectors {
-            if entry.config.is_some() {
-                shown.insert(name.to_string(), Arc::new(self.connector_view(name, entry)));
+        let connectors = &self.member.cluster().connectors;
+        let there = connectors.iter().filter(|(_, entry)| entry.config.is_some());
+        let names: Vec<Arc<str>> = there.map(|(name, _)| name.clone()).collect();
+        let mut shown = BTreeMap::new();
+        for name in names {
+            let topics = self.topics(&name);
+            if let Some(entry) = self.member.cluster().connectors.get(&name) {
+                let view = self.connector_view(&name, entry, topics);
+                shown.insert(name.to_string(), Arc::new(view));
             }
         }
         let leader = match &self.member.cluster().led_by {
@@ -48,12 +53,14 @@ impl Driver {
         view.ready |= self.member.is_seated();
     }
 
-    fn connector_view(&mut self, name: &str, entry: &Entry) -> ConnectorView {
-        let known = {
-            let statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
-            statuses.get(name).cloned()
-        };
-        let known = known.as_ref();
+    fn connector_view(
+        &self,
+        name: &str,
+        entry: &Entry,
+        topics: Arc<ActiveTopics>,
+    ) -> ConnectorView {
+        let statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = statuses.get(name);
         let config = entry.config.clone().unwrap_or_default();
         let own = known.and_then(|known| known.own.as_ref());
         let elsewhere = own.and_then(|status| status.worker_id.as_deref()).map(Arc::from);
@@ -66,7 +73,6 @@ impl Driver {
         let task =
             |(number, config): (u32, &Props)| self.task_view(name, entry, number, config, known);
         let tasks = (0..).zip(&entry.tasks).map(task).collect();
-        let topics = self.topics(name, known);
         let worker = self.hands.worker();
         ConnectorView {
             direction: worker.direction(&config),
@@ -106,9 +112,10 @@ impl Driver {
     }
 
     /// The topics that tasks here have used, and those that others have told of.
-    fn topics(&mut self, name: &str, known: Option<&ConnectorStatuses>) -> Arc<ActiveTopics> {
+    fn topics(&mut self, name: &str) -> Arc<ActiveTopics> {
         let topics = self.hands.topics(name);
-        for topic in known.into_iter().flat_map(|known| known.topics.keys()) {
+        let statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        for topic in statuses.get(name).into_iter().flat_map(|known| known.topics.keys()) {
             topics.add(topic);
         }
         topics

@@ -166,11 +166,11 @@ impl Member {
         let checking = lead.checking.into_values().map(|(id, ..)| id);
         let written = lead.writes.into_iter().filter_map(|write| write.asked.map(|(id, _)| id));
         for id in asked.chain(checking).chain(written) {
-            actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader(None)) });
+            actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader) });
         }
         for (_, altering) in lead.altering {
             let outcome = Err(match altering.change {
-                Some(_) => Answered::NotLeader(None),
+                Some(_) => Answered::NotLeader,
                 None => Answered::Unknown,
             });
             actions.push(Action::Answer { id: altering.id, outcome });
@@ -218,7 +218,7 @@ impl Member {
             }
             Commit::Stale | Commit::Fenced => {
                 for (id, _) in std::mem::take(&mut pending.asked) {
-                    actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader(None)) });
+                    actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader) });
                 }
                 self.pending = None;
                 if let Some(lead) = &mut self.lead {
@@ -257,7 +257,7 @@ impl Member {
     pub(super) fn settle_unknown(&mut self, actions: &mut Vec<Action>) {
         let Some(pending) = self.pending.take_if(|pending| pending.unknown) else { return };
         let hidden = self.cluster.version >= pending.version;
-        let answered = if hidden { Answered::Unknown } else { Answered::NotLeader(None) };
+        let answered = if hidden { Answered::Unknown } else { Answered::NotLeader };
         for (id, _) in pending.asked {
             actions.push(Action::Answer { id, outcome: Err(answered.clone()) });
         }
@@ -334,7 +334,7 @@ impl Member {
             lead.due = true;
             return;
         } else {
-            Answered::NotLeader(self.cluster.led_by.clone())
+            Answered::NotLeader
         };
         actions.push(Action::Answer { id, outcome: Err(refusal) });
     }

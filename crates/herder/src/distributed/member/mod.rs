@@ -223,8 +223,8 @@ impl Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answered {
     Refused(Refusal),
-    /// Nothing was done: ask the one that leads. None: nobody is known to.
-    NotLeader(Option<WorkerId>),
+    /// Nothing was done: ask the one that leads.
+    NotLeader,
     /// The leader lost its place while it wrote: it may have been done.
     Unknown,
 }

@@ -125,7 +125,7 @@ impl World {
             Ok(_) => self.settled(id, true, false),
             Err(Answered::Refused(_)) => self.settled(id, false, false),
             Err(Answered::Unknown) => self.settled(id, false, true),
-            Err(Answered::NotLeader(_)) => {
+            Err(Answered::NotLeader) => {
                 let delay = self.random.between(100, 400);
                 self.after(delay, Happening::Retry { id });
             }
