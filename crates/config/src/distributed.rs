@@ -1,5 +1,6 @@
 //! The keys of a distributed worker's property file, beside those of every worker.
 
+use crate::inter_worker::InterWorkerConfig;
 use crate::worker::{ExactlyOnceSupport, WorkerConfig};
 use crate::{Config, ConfigError};
 
@@ -10,6 +11,10 @@ pub struct DistributedConfig {
     /// Keys of a worker in either mode.
     #[config(flatten)]
     pub worker: WorkerConfig,
+
+    /// How workers sign what they ask of each other.
+    #[config(flatten)]
+    pub inter_worker: InterWorkerConfig,
 
     /// Topic in which the cluster's connectors are kept, compacted, with one partition; made if it is
     /// missing.

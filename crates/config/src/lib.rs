@@ -45,6 +45,7 @@ pub mod derived;
 pub mod distributed;
 pub mod environment;
 pub mod files;
+pub mod inter_worker;
 pub mod jaas;
 pub mod properties;
 pub mod providers;

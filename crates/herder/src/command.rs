@@ -1,5 +1,6 @@
 //! The handle by which everybody asks the herder, whichever driver there is behind it.
 
+use crate::distributed::keys::SessionKeys;
 use crate::error::{Answer, HerderError};
 use crate::state::{Request, Target};
 use crate::view::{ConnectorView, Leader, View};
@@ -22,8 +23,23 @@ pub(crate) enum Command {
         request: Request,
         reply: oneshot::Sender<Answer>,
     },
+    /// Only workers of a cluster do it.
+    OfCluster {
+        what: OfCluster,
+        reply: oneshot::Sender<Answer>,
+    },
     /// The process is to end.
     Shutdown,
+}
+
+/// What any worker of a cluster does by itself.
+pub(crate) enum OfCluster {
+    /// Tells every worker.
+    LogLevel { logger: String, level: String },
+    /// Has every worker forget the topics that a connector has used.
+    ResetTopics { connector: String },
+    /// What keeps this worker from working with the others: it says so.
+    Troubles(Vec<String>),
 }
 
 /// Gives a command to the driver; false if that has ended.
@@ -175,11 +191,64 @@ impl Herder {
         self.ask(Request::Offsets { name, change }).await
     }
 
+    /// A task set as another worker has worked it out.
+    ///
+    /// # Errors
+    /// No such connector, or it is stopped.
+    pub async fn set_tasks(&self, name: String, tasks: Vec<Props>) -> Answer {
+        self.ask(Request::Tasks { name, tasks }).await
+    }
+
+    /// Answers when no producer of a former task set of a source can write any more.
+    ///
+    /// # Errors
+    /// No such connector; its tasks have become others meanwhile; Kafka does not answer.
+    pub async fn fence(&self, name: String) -> Answer {
+        self.ask(Request::Fence { name }).await
+    }
+
+    /// Sets the level of a logger on every worker of the cluster; answers when they will read of it.
+    ///
+    /// # Errors
+    /// Kafka does not answer; there is no cluster.
+    pub async fn set_log_level(&self, logger: String, level: String) -> Answer {
+        self.ask_own(OfCluster::LogLevel { logger, level }).await
+    }
+
+    /// Has every worker of the cluster forget the topics that a connector has used.
+    ///
+    /// # Errors
+    /// Kafka does not answer; there is no cluster.
+    pub async fn reset_topics(&self, connector: String) -> Answer {
+        self.ask_own(OfCluster::ResetTopics { connector }).await
+    }
+
+    /// Tells the others what keeps this worker from working with them; nothing any more if empty.
+    ///
+    /// # Errors
+    /// There is no cluster.
+    pub async fn tell_troubles(&self, troubles: Vec<String>) -> Answer {
+        self.ask_own(OfCluster::Troubles(troubles)).await
+    }
+
+    /// The keys by which workers of the cluster believe each other.
+    pub fn session_keys(&self) -> SessionKeys {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).keys.clone()
+    }
+
+    async fn ask_own(&self, what: OfCluster) -> Answer {
+        self.hand_over(|reply| Command::OfCluster { what, reply }).await
+    }
+
     async fn ask(&self, request: Request) -> Answer {
+        let id = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        self.hand_over(|reply| Command::Ask { id, request, reply }).await
+    }
+
+    async fn hand_over(&self, command: impl FnOnce(oneshot::Sender<Answer>) -> Command) -> Answer {
         let gone = || HerderError::Unavailable("Worker is shutting down".to_owned());
         let (reply, answer) = oneshot::channel();
-        let id = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        if !(self.give)(Command::Ask { id, request, reply }) {
+        if !(self.give)(command(reply)) {
             return Err(gone());
         }
         answer.await.map_err(|_| gone())?

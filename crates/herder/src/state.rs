@@ -62,6 +62,15 @@ pub enum Request {
         name: String,
         task: u32,
     },
+    /// A task set that another worker of a cluster has worked out.
+    Tasks {
+        name: String,
+        tasks: Vec<Props>,
+    },
+    /// No producer of a former task set is to write any more; only for sources of a cluster.
+    Fence {
+        name: String,
+    },
     /// Only for a stopped connector.
     Offsets {
         name: String,
@@ -81,6 +90,8 @@ impl Request {
             | Request::Retarget { name, .. }
             | Request::Restart { name, .. }
             | Request::RestartTask { name, .. }
+            | Request::Tasks { name, .. }
+            | Request::Fence { name }
             | Request::Offsets { name, .. } => name,
         }
     }

@@ -1,5 +1,6 @@
 //! What the driver publishes for readers: a copy of the state, with live task statuses.
 
+use crate::distributed::keys::SessionKeys;
 use crate::state::Target;
 use config::Props;
 use runtime::{ActiveTopics, Direction, State, StatusCell};
@@ -89,6 +90,8 @@ pub struct View {
     /// How far the worker has read what leaders wrote; 0 where there is only one.
     pub version: u64,
     pub connectors: BTreeMap<String, Arc<ConnectorView>>,
+    /// By which workers believe each other; none where there is only one.
+    pub keys: SessionKeys,
     /// The connectors given at the start have been created.
     pub ready: bool,
 }

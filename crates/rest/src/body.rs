@@ -3,7 +3,7 @@
 
 use crate::codes::Code;
 use crate::errors::RestError;
-use config::Given;
+use config::{Given, Props};
 use runtime::{Change, OffsetsChange};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -68,6 +68,23 @@ fn given(bytes: &[u8], path: &str) -> Result<Given, RestError> {
         given.insert(key, value);
     }
     Ok(given)
+}
+
+/// The body of `POST /connectors/{name}/tasks`.
+///
+/// # Errors
+/// Anything that is no list of configurations.
+pub(crate) fn task_configs(bytes: &[u8]) -> Result<Vec<Props>, RestError> {
+    const FORM: &str = r#"send [{"key": "value", …}, …]"#;
+    let raw = serde_json::from_slice::<&RawValue>(bytes).map_err(|error| {
+        RestError::new(Code::BodyNotJson, format!("the body is not JSON: {error}")).hint(FORM)
+    })?;
+    let list = serde_json::from_str::<Vec<&RawValue>>(raw.get());
+    let list = list.map_err(|_| wrong(raw, "a list", "").hint(FORM))?;
+    let task = |(index, raw): (usize, &&RawValue)| {
+        given(raw.get().as_bytes(), &format!("/{index}")).map(|given| given.props)
+    };
+    list.iter().enumerate().map(task).collect()
 }
 
 /// The level of a logger.

@@ -32,11 +32,18 @@ pub(crate) enum Code {
     TimedOut,
     ShuttingDown,
     NoLeader,
+    LeaderUnreached,
+    WorkersDiffer,
+    SignatureMissing,
+    SignatureUnusable,
+    SignatureInvalid,
+    NoSessionKey,
+    FencingFailed,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Code; 29] = [
+    pub(crate) const ALL: [Code; 36] = [
         Code::BadPath,
         Code::RouteNotFound,
         Code::MethodNotAllowed,
@@ -65,6 +72,13 @@ impl Code {
         Code::TimedOut,
         Code::ShuttingDown,
         Code::NoLeader,
+        Code::LeaderUnreached,
+        Code::WorkersDiffer,
+        Code::SignatureMissing,
+        Code::SignatureUnusable,
+        Code::SignatureInvalid,
+        Code::NoSessionKey,
+        Code::FencingFailed,
         Code::Internal,
     ];
 
@@ -120,6 +134,31 @@ impl Code {
             Code::ShuttingDown => ("shutting_down", 503, "the worker is about to end"),
             Code::NoLeader => {
                 ("no_leader", 503, "nothing was done: no worker of the cluster leads at the moment")
+            }
+            Code::LeaderUnreached => {
+                ("leader_unreached", 503, "nothing was done: the leader's address does not answer")
+            }
+            Code::WorkersDiffer => (
+                "workers_differ",
+                503,
+                "nothing was done: the leader's settings or keys are others",
+            ),
+            Code::SignatureMissing => {
+                ("signature_missing", 400, "only workers ask this of each other, and sign it")
+            }
+            Code::SignatureUnusable => (
+                "signature_unusable",
+                400,
+                "the signature cannot be read, or its algorithm is not taken",
+            ),
+            Code::SignatureInvalid => {
+                ("signature_invalid", 403, "this was not signed with the key of the cluster")
+            }
+            Code::NoSessionKey => {
+                ("no_session_key", 503, "the worker has not read the key of the cluster yet")
+            }
+            Code::FencingFailed => {
+                ("fencing_failed", 409, "the tasks of the connector became others meanwhile")
             }
             Code::Internal => ("internal", 500, "a mistake of this program"),
         }

@@ -5,7 +5,7 @@ use crate::errors::RestError;
 use crate::request::Asked;
 use crate::routes::{self, Found, Operation, Part};
 use crate::server::App;
-use crate::{connectors, loggers, metrics, offsets, openapi, plugins, root, tasks};
+use crate::{connectors, internal, loggers, metrics, offsets, openapi, plugins, root, tasks};
 use axum::Json;
 use axum::http::header::{ALLOW, HeaderValue};
 use axum::http::{Method, StatusCode};
@@ -89,7 +89,7 @@ async fn run(
         O::GetTaskStatus => tasks::status(app, &name, task),
         O::RestartTask => tasks::restart(app, name, task).await,
         O::GetTopics => tasks::topics(app, &name),
-        O::ResetTopics => tasks::reset_topics(app, &name),
+        O::ResetTopics => tasks::reset_topics(app, name).await,
         O::GetOffsets => offsets::list(app, name).await,
         O::AlterOffsets => offsets::alter(app, asked, name).await,
         O::ResetOffsets => offsets::reset(app, name).await,
@@ -98,15 +98,8 @@ async fn run(
         O::Validate => plugins::validate(app, asked, &name).await,
         O::ListLoggers => Ok(loggers::list(app)),
         O::GetLogger => loggers::get(app, &name),
-        O::SetLogger => loggers::set(app, asked, &name),
-        O::SetTasks => Err(RestError::new(
-            Code::Unsupported,
-            "Kafka Connect in standalone mode does not support externally setting task \
-             configurations.",
-        )),
-        O::Fence => Err(RestError::new(
-            Code::Unsupported,
-            "Kafka Connect in standalone mode does not support exactly-once source connectors.",
-        )),
+        O::SetLogger => loggers::set(app, asked, &name).await,
+        O::SetTasks => internal::set_tasks(app, asked, name).await,
+        O::Fence => internal::fence(app, name).await,
     }
 }

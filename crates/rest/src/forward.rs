@@ -4,30 +4,34 @@
 //! leader with the client's login, and answers as the leader did, once it has read itself what the
 //! leader wrote. While nobody leads, requests wait; nobody is told to come back later.
 //!
-//! Invariant: a request that was passed on is not passed on again, so that two workers that both believe
-//! the other to lead cannot play ball.
+//! What is passed on is signed with the key that the cluster's workers share (see
+//! [`peers`](crate::peers)): the signature covers method, path and body, those of the internal endpoints
+//! the body alone, as Kafka Connect has it.
+//!
+//! Invariants: a request that was passed on, and says so with a right signature, is not passed on again,
+//! so that two workers that both believe the other to lead cannot play ball. Without one it is a
+//! client's like any other. In either case its login is checked.
 
 use crate::codes::Code;
 use crate::dispatch::dispatch;
 use crate::errors::RestError;
+use crate::peers::{Failed, Peers, REACH_HINT, Trouble, not_taken, note, send, unreached};
 use crate::request::Asked;
 use crate::routes::{Found, Operation};
 use crate::server::App;
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use herder::Leader;
+use herder::distributed::keys::SessionKey;
 use std::time::{Duration, Instant};
 
 /// How long a request waits for a leader.
 const LEADER_WAIT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the leader may take for one.
-const ANSWER_WAIT: Duration = Duration::from_secs(90);
 /// How long a worker waits until it has read what the leader wrote.
 const READ_WAIT: Duration = Duration::from_secs(5);
-const BODY_BYTES_MAX: u64 = 64 << 20;
 
 /// Says that a request was passed on, and by whom.
 const FORWARDED: HeaderName = HeaderName::from_static("x-copycat-forwarded");
@@ -39,25 +43,30 @@ const VERSION: HeaderName = HeaderName::from_static("x-copycat-version");
 /// Answers a request here or through the leader.
 ///
 /// # Errors
-/// As [`dispatch`]; nobody leads for longer than the wait.
+/// As [`dispatch`]; nobody leads for longer than the wait; what only workers ask is not signed as they do.
 pub(crate) async fn answer(
     app: &App,
     asked: &Asked,
     found: Option<Found>,
 ) -> Result<Response, RestError> {
-    let end = Instant::now() + LEADER_WAIT;
-    let forwarded = asked.header(&FORWARDED).is_some();
-    let of_leader = found.as_ref().is_some_and(|found| {
-        found.place.operation(asked.method.as_str()).is_some_and(Operation::is_of_leader)
-    });
-    if !of_leader {
+    let operation = found.as_ref().and_then(|f| f.place.operation(asked.method.as_str()));
+    let Some(operation) = operation.filter(|operation| operation.is_of_leader()) else {
         return dispatch(app, asked, found).await;
-    }
+    };
+    let forwarded = match believed(app, asked, operation) {
+        Ok(forwarded) => forwarded,
+        Err(error) if asked.header(&FORWARDED).is_some() => return Ok(Peers::not_believed(error)),
+        Err(error) => return Err(error),
+    };
+    let end = Instant::now() + LEADER_WAIT;
     loop {
         let leader = app.herder.leader();
         if leader == Leader::Here {
             match dispatch(app, asked, found.clone()).await {
                 Err(error) if error.code == Code::NoLeader => {}
+                // Another one leads soon.
+                Err(error) if forwarded && error.code == Code::ShuttingDown => {}
+                Err(error) if forwarded => return Ok(with_version(app, error.into_response())),
                 Ok(response) if forwarded => return Ok(with_version(app, response)),
                 answered => return answered,
             }
@@ -68,20 +77,88 @@ pub(crate) async fn answer(
             response.headers_mut().insert(NOT_LEADER, HeaderValue::from_static("true"));
             return Ok(response);
         }
-        if let Leader::At(url) = leader
-            && let Some(response) = pass_on(app, asked, &url).await?
-        {
-            return Ok(response);
-        }
-        if Instant::now() >= end {
-            let message = "no worker of the cluster leads, or the one that does cannot be reached";
-            return Err(RestError::new(Code::NoLeader, message).hint(
-                "look at the logs of the workers: a leader needs Kafka, and the others its \
-                 advertised address (rest.advertised.host.name)",
-            ));
+        let why = match leader {
+            Leader::At(url) => match pass_on(app, asked, operation, &url).await? {
+                Ok(response) => return Ok(response),
+                Err(why) => why,
+            },
+            Leader::Here | Leader::Nobody => Why::Nobody,
+        };
+        if Instant::now() >= end || why.is_settled() {
+            return Err(why.into());
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Why a request was not passed on, though nothing was done that could not be done again.
+enum Why {
+    Nobody,
+    /// Nobody can be told from somebody without a key.
+    NoKey,
+    /// The leader at this address; `long`: it is known that it cannot be.
+    Unreached {
+        text: String,
+        long: bool,
+    },
+    /// It reads another key.
+    OtherKey(String),
+    OtherAlgorithms(String),
+}
+
+impl Why {
+    /// Waiting does not help.
+    fn is_settled(&self) -> bool {
+        matches!(self, Why::Unreached { long: true, .. } | Why::OtherAlgorithms(_))
+    }
+}
+
+impl From<Why> for RestError {
+    fn from(why: Why) -> RestError {
+        match why {
+            Why::Nobody => RestError::new(Code::NoLeader, "no worker of the cluster leads")
+                .hint("look at the logs of the workers: a leader needs Kafka"),
+            Why::NoKey => RestError::new(
+                Code::NoSessionKey,
+                "this worker has not read a session key from the config topic",
+            )
+            .hint("look at the log of the leader, which writes one"),
+            Why::Unreached { text, .. } => {
+                RestError::new(Code::LeaderUnreached, text).hint(REACH_HINT)
+            }
+            Why::OtherKey(url) => {
+                let text = format!("the leader at {url} has another session key than this worker");
+                let hint = "look whether both read the same config topic";
+                RestError::new(Code::WorkersDiffer, text).hint(hint)
+            }
+            Why::OtherAlgorithms(url) => RestError::new(Code::WorkersDiffer, not_taken(&url)),
+        }
+    }
+}
+
+/// Whether another worker has passed this on.
+fn believed(app: &App, asked: &Asked, operation: Operation) -> Result<bool, RestError> {
+    let Some(peers) = &app.peers else { return Ok(false) };
+    let forwarded = asked.header(&FORWARDED).is_some();
+    let covers = covers(asked, operation);
+    let covers: Vec<&[u8]> = covers.iter().map(|piece| &**piece).collect();
+    let verify = || peers.verify(asked.headers(), &app.herder.session_keys(), &covers);
+    if operation.is_internal() {
+        return verify().map(|()| forwarded);
+    }
+    if !forwarded || !Peers::is_signed(asked.headers()) {
+        return Ok(false);
+    }
+    verify().map(|()| true)
+}
+
+/// What a signature is about.
+fn covers(asked: &Asked, operation: Operation) -> Vec<&[u8]> {
+    if operation.is_internal() {
+        return vec![&asked.body];
+    }
+    let (method, target) = (asked.method.as_str(), asked.target.as_str());
+    vec![method.as_bytes(), b" ", target.as_bytes(), b"\n", &asked.body]
 }
 
 fn with_version(app: &App, mut response: Response) -> Response {
@@ -90,8 +167,64 @@ fn with_version(app: &App, mut response: Response) -> Response {
     response
 }
 
-/// The leader's answer; none where it did not get the request, or does not lead.
-async fn pass_on(app: &App, asked: &Asked, url: &str) -> Result<Option<Response>, RestError> {
+/// The leader's answer, or why it did nothing.
+async fn pass_on(
+    app: &App,
+    asked: &Asked,
+    operation: Operation,
+    url: &str,
+) -> Result<Result<Response, Why>, RestError> {
+    let Some(peers) = app.peers.clone() else { return Ok(Err(Why::Nobody)) };
+    let keys = app.herder.session_keys();
+    let Some(key) = keys.current() else { return Ok(Err(Why::NoKey)) };
+    let request = request(app, asked, operation, url, &peers, key)?;
+    let agent = peers.agent();
+    let asking = tokio::task::spawn_blocking(move || send(&agent, request));
+    let answered = asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))?;
+    let mut response = match answered {
+        Ok(response) => response,
+        Err(Failed::Unreached(why)) => {
+            let text = unreached(url, &why);
+            let long = peers.reached(url, false) > LEADER_WAIT;
+            note(app, Trouble::Leader, Some(text)).await;
+            let text = format!("the leader cannot be reached at {url}: {why}");
+            return Ok(Err(Why::Unreached { text, long }));
+        }
+        Err(Failed::Lost(why)) => {
+            let message = format!("the leader at {url} did not answer: {why}");
+            let hint = "the change may have been made: look, and ask again if it was not";
+            return Err(RestError::new(Code::OutsideFailed, message).hint(hint));
+        }
+    };
+    peers.reached(url, true);
+    note(app, Trouble::Leader, None).await;
+    if Peers::is_not_believed(&response) {
+        // A key that was replaced just now is read in a moment.
+        let differs = response.status() == StatusCode::BAD_REQUEST;
+        let url = url.to_owned();
+        if !differs {
+            return Ok(Err(Why::OtherKey(url)));
+        }
+        note(app, Trouble::Signature, Some(not_taken(&url))).await;
+        return Ok(Err(Why::OtherAlgorithms(url)));
+    }
+    if response.headers().contains_key(NOT_LEADER) {
+        return Ok(Err(Why::Nobody));
+    }
+    let version = response.headers().get(VERSION).and_then(|v| v.to_str().ok()?.parse().ok());
+    read_up_to(app, version.unwrap_or(0)).await;
+    own_headers(asked, &mut response);
+    Ok(Ok(response))
+}
+
+fn request(
+    app: &App,
+    asked: &Asked,
+    operation: Operation,
+    url: &str,
+    peers: &Peers,
+    key: &SessionKey,
+) -> Result<Request<Vec<u8>>, RestError> {
     let mut request = Request::builder().method(asked.method.clone());
     request = request.uri(format!("{}{}", url.trim_end_matches('/'), asked.target));
     request = request.header(FORWARDED, app.facts.worker_id.as_str());
@@ -101,28 +234,22 @@ async fn pass_on(app: &App, asked: &Asked, url: &str) -> Result<Option<Response>
         }
     }
     let request = request.body(asked.body.to_vec());
-    let request = request.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
-    let agent = app.agent.clone();
-    let asking = tokio::task::spawn_blocking(move || send(&agent, request));
-    let answered = asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))?;
-    let response = match answered {
-        Ok(response) => response,
-        Err(Failed::Unreached(why)) => {
-            tracing::warn!("the leader at {url} cannot be reached: {why}");
-            return Ok(None);
-        }
-        Err(Failed::Lost(why)) => {
-            let message = format!("the leader at {url} did not answer: {why}");
-            let hint = "the change may have been made: look, and ask again if it was not";
-            return Err(RestError::new(Code::OutsideFailed, message).hint(hint));
-        }
-    };
-    if response.headers().contains_key(NOT_LEADER) {
-        return Ok(None);
+    let mut request = request.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
+    peers.sign(&mut request, key, &covers(asked, operation));
+    Ok(request)
+}
+
+/// What the client is told: the leader's answer, at the address that was asked.
+fn own_headers(asked: &Asked, response: &mut Response) {
+    let kept = [CONTENT_TYPE, LOCATION];
+    let all = std::mem::take(response.headers_mut());
+    for name in kept {
+        let Some(value) = all.get(&name) else { continue };
+        let location = Some(value).filter(|_| name == LOCATION);
+        let location = location.and_then(|value| asked.at_own_address(value.to_str().ok()?));
+        let location = location.and_then(|text| HeaderValue::from_str(&text).ok());
+        response.headers_mut().insert(name, location.unwrap_or_else(|| value.clone()));
     }
-    let version = response.headers().get(VERSION).and_then(|v| v.to_str().ok()?.parse().ok());
-    read_up_to(app, version.unwrap_or(0)).await;
-    Ok(Some(response))
 }
 
 /// Waits until this worker knows what the leader wrote, so that the next question finds it.
@@ -131,47 +258,4 @@ async fn read_up_to(app: &App, version: u64) {
     while app.herder.version() < version && Instant::now() < end {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-enum Failed {
-    /// The request did not arrive.
-    Unreached(String),
-    /// Nobody knows.
-    Lost(String),
-}
-
-fn send(agent: &ureq::Agent, request: Request<Vec<u8>>) -> Result<Response, Failed> {
-    let answered = agent.run(request).map_err(|error| match error {
-        ureq::Error::ConnectionFailed
-        | ureq::Error::HostNotFound
-        | ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-            Failed::Unreached(error.to_string())
-        }
-        ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
-            Failed::Unreached(io.to_string())
-        }
-        other => Failed::Lost(other.to_string()),
-    })?;
-    let (parts, mut body) = answered.into_parts();
-    let body = body.with_config().limit(BODY_BYTES_MAX).read_to_vec();
-    let body = body.map_err(|error| Failed::Lost(error.to_string()))?;
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = parts.status;
-    for name in [CONTENT_TYPE, LOCATION, VERSION, NOT_LEADER] {
-        if let Some(value) = parts.headers.get(&name) {
-            response.headers_mut().insert(name, value.clone());
-        }
-    }
-    Ok(response)
-}
-
-/// The client by which workers ask each other.
-pub(crate) fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .timeout_connect(Some(Duration::from_secs(2)))
-        .timeout_global(Some(ANSWER_WAIT))
-        .build()
-        .into()
 }

@@ -12,10 +12,12 @@ mod definitions;
 mod dispatch;
 mod errors;
 mod forward;
+mod internal;
 mod loggers;
 mod metrics;
 mod offsets;
 mod openapi;
+mod peers;
 mod plugins;
 mod reference;
 mod request;
@@ -28,6 +30,7 @@ mod tasks;
 pub use auth::{UserFiles, Users, UsersError};
 pub use dispatch::Offer;
 pub use loggers::{LoggerLevel, Loggers};
+pub use peers::{ClientTls, PeerSettings, Peers};
 pub use reference::page as reference_page;
 pub use server::{
     ClientCertificate, Facts, Limits, Listener, Material, Scheme, ServeError, Server, Setup,

@@ -30,6 +30,9 @@ pub trait Loggers: Send + Sync {
     /// Sets the level of a logger and of all whose names begin with its name; gives those whose
     /// level is another now. `None`: there is no such level.
     fn set(&self, name: &str, level: &str) -> Option<Vec<String>>;
+
+    /// Whether there is such a level.
+    fn has_level(&self, level: &str) -> bool;
 }
 
 pub(crate) fn list(app: &App) -> Response {
@@ -45,17 +48,26 @@ pub(crate) fn get(app: &App, name: &str) -> Result<Response, RestError> {
     Ok(Json(json(&level)).into_response())
 }
 
-/// For one worker alone the scopes `worker` and `cluster` differ in the answer only.
-pub(crate) fn set(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
+/// For one worker alone the scopes `worker` and `cluster` differ in the answer only; in a cluster every
+/// worker sets the level when it reads of it.
+pub(crate) async fn set(app: &App, asked: &Asked, name: &str) -> Result<Response, RestError> {
     let level = body::level(&asked.body)?;
-    let changed = app.loggers.set(name, &level).ok_or_else(|| {
+    let unknown = || {
         RestError::new(Code::LevelUnknown, format!("invalid log level '{level}'."))
             .hint("there are OFF, FATAL, ERROR, WARN, INFO, DEBUG, TRACE, ALL")
-    })?;
-    match asked.param("scope") {
-        Some(scope) if scope.eq_ignore_ascii_case("cluster") => {
-            Ok(StatusCode::NO_CONTENT.into_response())
+    };
+    let scope = asked.param("scope");
+    let for_all = scope.is_some_and(|scope| scope.eq_ignore_ascii_case("cluster"));
+    if for_all && app.peers.is_some() {
+        if !app.loggers.has_level(&level) {
+            return Err(unknown());
         }
+        app.herder.set_log_level(name.to_owned(), level).await?;
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let changed = app.loggers.set(name, &level).ok_or_else(unknown)?;
+    match scope {
+        Some(_) if for_all => Ok(StatusCode::NO_CONTENT.into_response()),
         other => {
             if let Some(scope) = other.filter(|scope| !scope.eq_ignore_ascii_case("worker")) {
                 tracing::warn!("log level of {name}: scope {scope} is taken for worker");

@@ -60,6 +60,17 @@ impl Asked {
         self.headers.get(name)
     }
 
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// A URL of another worker's, at the address that the client believes to talk to.
+    pub(crate) fn at_own_address(&self, url: &str) -> Option<String> {
+        let (_, rest) = url.split_once("://")?;
+        let path = rest.find('/').and_then(|at| rest.get(at..))?;
+        Some(format!("{}://{}{path}", self.scheme(), self.host()?))
+    }
+
     /// The host that the client believes to talk to.
     pub(crate) fn host(&self) -> Option<&str> {
         self.headers.get(HOST)?.to_str().ok()

@@ -68,6 +68,8 @@ impl Operation {
                 | O::RestartTask
                 | O::AlterOffsets
                 | O::ResetOffsets
+                | O::SetTasks
+                | O::Fence
         )
     }
 

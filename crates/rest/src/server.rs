@@ -4,12 +4,14 @@ use crate::auth::{Refused, Users};
 use crate::codes::Code;
 use crate::dispatch::Offer;
 use crate::errors::RestError;
+use crate::peers::{self, Peers, SharedPeers};
 use crate::request::{Asked, Bodies};
 use crate::{forward, loggers};
 use axum::extract::Request;
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONNECTION, HeaderValue};
 use axum::response::{IntoResponse, Response};
+pub(crate) use connection::ended;
 use connection::{Peer, SocketInfo};
 use headers::Headers;
 use herder::Herder;
@@ -52,8 +54,8 @@ pub(crate) struct App {
     pub(crate) loggers: Arc<dyn loggers::Loggers>,
     /// Who may ask; everybody if there are none.
     pub(crate) users: Option<Arc<Users>>,
-    /// Asks other workers.
-    pub(crate) agent: ureq::Agent,
+    /// None: this worker is alone.
+    pub(crate) peers: Option<SharedPeers>,
 }
 
 /// An open socket and what is offered there.
@@ -78,6 +80,8 @@ pub struct Setup {
     pub loggers: Arc<dyn loggers::Loggers>,
     pub users: Option<Arc<Users>>,
     pub limits: Limits,
+    /// The other workers of a cluster.
+    pub peers: Option<Arc<Peers>>,
 }
 
 /// The interface while it answers. When it is dropped, it goes on until the runtime ends.
@@ -117,10 +121,9 @@ impl Server {
 
 /// Answers requests until it is stopped or the runtime ends.
 pub fn serve(setup: Setup) -> Server {
-    let Setup { sockets, herder, facts, loggers, users, limits } = setup;
+    let Setup { sockets, herder, facts, loggers, users, limits, peers } = setup;
     let headers = Headers::new(herder.worker().config());
-    let agent = forward::agent();
-    let app = App { herder, facts: Arc::new(facts), loggers, users, agent };
+    let app = App { herder, facts: Arc::new(facts), loggers, users, peers };
     let service = Arc::new(Service {
         app,
         headers,
@@ -129,6 +132,9 @@ pub fn serve(setup: Setup) -> Server {
         limits,
     });
     let (end, ending) = watch::channel(false);
+    if let Some(peers) = service.app.peers.clone() {
+        tokio::spawn(peers::watch(service.app.clone(), peers, ending.clone()));
+    }
     let (places, connections_max) = (service.places.clone(), limits.connections_max);
     let addresses = sockets.iter().filter_map(|s| s.listener.local_addr().ok()).collect();
     let accept =
@@ -180,6 +186,9 @@ impl Service {
         offer: Offer,
     ) -> Result<Response, RestError> {
         let (parts, body) = request.into_parts();
+        if let Some(peers) = self.app.peers.as_ref().filter(|_| Peers::is_probe(&parts.headers)) {
+            return Ok(peers.answer_probe(&parts.headers, &self.app.herder.session_keys()));
+        }
         let path = Asked::path(&parts);
         let found = path.as_ref().ok().and_then(|path| offer.find(path));
         let operation = found.as_ref().and_then(|f| f.place.operation(parts.method.as_str()));

@@ -53,7 +53,7 @@ pub(crate) fn topics(app: &App, name: &str) -> Result<Response, RestError> {
     Ok(Json(Value::Object(body)).into_response())
 }
 
-pub(crate) fn reset_topics(app: &App, name: &str) -> Result<Response, RestError> {
+pub(crate) async fn reset_topics(app: &App, name: String) -> Result<Response, RestError> {
     let config = app.herder.worker().config();
     if !config.topic_tracking_enable {
         return Err(RestError::new(Code::TopicTrackingDisabled, "Topic tracking is disabled."));
@@ -64,7 +64,9 @@ pub(crate) fn reset_topics(app: &App, name: &str) -> Result<Response, RestError>
             "Topic tracking reset is disabled.",
         ));
     }
-    if let Some(connector) = app.herder.connector(name) {
+    if app.peers.is_some() {
+        app.herder.reset_topics(name).await?;
+    } else if let Some(connector) = app.herder.connector(&name) {
         connector.topics.reset();
     }
     Ok(StatusCode::ACCEPTED.into_response())

@@ -96,6 +96,11 @@ impl ActiveTopics {
         self.touch(topic);
     }
 
+    /// Forgets one; a task adds it again when it touches it.
+    pub fn remove(&self, topic: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(topic);
+    }
+
     fn touch(&self, topic: &str) {
         let mut topics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !topics.contains(topic) {

@@ -6,6 +6,7 @@
 //! Invariants: the same records in the same order give the same state; the records of one leader's
 //! transaction take effect together, when its last one ([`Change::Led`]) is read.
 
+use super::topics::SessionKey;
 use crate::state::Target;
 use config::Props;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,6 +141,8 @@ pub enum Change {
         name: Arc<str>,
         tasks: BTreeSet<u32>,
     },
+    /// Another key for what workers ask of each other. No decision depends on it.
+    SessionKey(SessionKey),
     /// The last record of a leader's transaction.
     Led {
         version: u64,
@@ -156,7 +159,7 @@ impl Change {
             | Change::Tasks { name, .. }
             | Change::Placement { name, .. }
             | Change::Restart { name, .. } => Some(name),
-            Change::Led { .. } => None,
+            Change::SessionKey(_) | Change::Led { .. } => None,
         }
     }
 }
@@ -221,7 +224,7 @@ impl Cluster {
             Change::Target { target, .. } => entry.target = target,
             Change::Tasks { tasks, .. } => entry.tasks = tasks,
             Change::Placement { placement, .. } => entry.placement = placement,
-            Change::Restart { .. } | Change::Led { .. } => {}
+            Change::Restart { .. } | Change::SessionKey(_) | Change::Led { .. } => {}
         }
         if entry.is_empty() {
             self.connectors.remove(&name);

@@ -11,6 +11,7 @@
 pub mod assignment;
 pub mod cluster;
 mod driver;
+pub mod keys;
 pub mod log;
 pub mod member;
 pub mod membership;
@@ -19,4 +20,4 @@ pub mod records;
 mod simulation;
 pub mod topics;
 
-pub use driver::ClusterSettings;
+pub use driver::{ClusterSettings, LogLevels};

@@ -34,7 +34,10 @@ pub fn write_change(change: &Change) -> Option<Written> {
             let value = json!({ "version": version, "worker": worker_json(worker) });
             (LEADER.to_owned(), Some(value))
         }
-        Change::Connector { .. } | Change::Target { .. } | Change::Tasks { .. } => return None,
+        Change::Connector { .. }
+        | Change::Target { .. }
+        | Change::Tasks { .. }
+        | Change::SessionKey(_) => return None,
     };
     Some((key.into_bytes(), value.map(|value| value.to_string().into_bytes())))
 }
@@ -117,6 +120,8 @@ pub struct Said {
     pub url: Arc<str>,
     /// Of the program.
     pub version: Arc<str>,
+    /// What keeps the worker from working with the others, for people.
+    pub troubles: Vec<String>,
 }
 
 const STANCES: [(Stance, &str); 5] = [
@@ -137,7 +142,7 @@ impl Said {
         let stance = STANCES.iter().find(|(known, _)| known == stance).map(|(_, word)| word);
         let lingering: Vec<Value> =
             lingering.iter().map(|(name, task)| json!([&**name, task])).collect();
-        let value = json!({
+        let mut value = json!({
             "url": &*self.url,
             "version": &*self.version,
             "generation": generation,
@@ -146,6 +151,9 @@ impl Said {
             "lingering": lingering,
             "stance": stance,
         });
+        if !self.troubles.is_empty() {
+            value["troubles"] = json!(self.troubles);
+        }
         (worker_key(worker), Some(value.to_string().into_bytes()))
     }
 
@@ -183,7 +191,10 @@ impl Said {
             stance: STANCES.iter().find(|(_, known)| *known == word)?.0,
         };
         let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default().into();
-        let said = Said { claim, url: text("url"), version: text("version") };
+        let troubles = json.get("troubles").and_then(Value::as_array);
+        let troubles = troubles.into_iter().flatten().filter_map(Value::as_str);
+        let troubles = troubles.map(str::to_owned).collect();
+        let said = Said { claim, url: text("url"), version: text("version"), troubles };
         Some((worker, Some(said)))
     }
 }
@@ -230,7 +241,9 @@ mod tests {
                 lingering: [(Arc::from("c"), 2)].into(),
                 stance,
             };
-            let said = Said { claim, url: "http://h:8083".into(), version: "1.0".into() };
+            let troubles = vec!["nobody reaches it".to_owned()];
+            let (url, version) = ("http://h:8083".into(), "1.0".into());
+            let said = Said { claim, url, version, troubles };
             let (key, value) = said.written();
             let key = String::from_utf8(key).unwrap();
             let read = Said::read(&key, value.as_deref());

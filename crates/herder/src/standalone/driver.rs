@@ -70,6 +70,11 @@ impl Driver {
                     self.replies.insert(id, reply);
                     Event::Asked { id, request }
                 }
+                Message::Command(Command::OfCluster { reply, .. }) => {
+                    let message = "a standalone worker has no cluster".to_owned();
+                    let _gone = reply.send(Err(HerderError::Invalid(message)));
+                    continue;
+                }
                 Message::Command(Command::Shutdown) => Event::Shutdown,
                 Message::Started { key, handle } => {
                     self.hands.started(key, handle);

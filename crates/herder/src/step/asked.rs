@@ -96,6 +96,10 @@ impl State {
                 restart_task(&name, connector, task).into_iter().collect()
             }
             Request::Offsets { name, change } => self.alter_offsets(id, &name, change),
+            Request::Tasks { .. } | Request::Fence { .. } => {
+                let message = "a standalone worker works out its tasks by itself".to_owned();
+                vec![refused(id, Refusal::Invalid { message })]
+            }
         }
     }
 

@@ -57,7 +57,7 @@ pub(super) async fn accept(socket: Socket, service: Arc<Service>, mut end: watch
 }
 
 /// Returns when the interface is to end; never if nobody can say so any more.
-async fn ended(end: &mut watch::Receiver<bool>) {
+pub(crate) async fn ended(end: &mut watch::Receiver<bool>) {
     let gone = end.wait_for(|end| *end).await.is_err();
     if gone {
         std::future::pending::<()>().await;

@@ -1,13 +1,18 @@
 //! From a worker file to what the driver of a cluster is made of.
 
+use crate::logging::Levels;
 use crate::standalone::WorkerFile;
 use api::Result;
 use config::distributed::DistributedConfig;
-use herder::distributed::ClusterSettings;
+use herder::distributed::keys::KeySettings;
 use herder::distributed::log::{LogSettings, Store, worker_client};
+use herder::distributed::{ClusterSettings, LogLevels};
 use kafka::ClientSettings;
 use kafka::settings::ClientKind;
+use rest::PeerSettings;
 use runtime::{CompactedTopic, Worker};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// # Errors
 /// Keys with wrong values.
@@ -15,6 +20,7 @@ pub(super) fn settings(
     worker: &Worker,
     config: &DistributedConfig,
     file: &WorkerFile,
+    levels: &Arc<Levels>,
 ) -> Result<ClusterSettings> {
     let group = config.worker.group_id.clone().unwrap_or_default();
     let props = worker.props();
@@ -32,6 +38,9 @@ pub(super) fn settings(
     writer.insert("transactional.id".to_owned(), format!("connect-cluster-{group}"));
     writer.insert("enable.idempotence".to_owned(), "true".to_owned());
     writer.insert("transaction.timeout.ms".to_owned(), "10000".to_owned());
+    let inter = &config.inter_worker;
+    let ttl = u64::try_from(inter.key_ttl_ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
+    let levels = levels.clone();
     Ok(ClusterSettings {
         worker_id: file.address(),
         url: file.interface.advertised_url(&config.worker.rest).unwrap_or_default(),
@@ -43,7 +52,22 @@ pub(super) fn settings(
         writer,
         lost_wait_ms: config.scheduled_rebalance_max_delay_ms,
         restart_wait_ms: config.restart_wait_ms,
+        keys: KeySettings {
+            algorithm: inter.key_generation_algorithm.clone(),
+            bytes: inter.key_bytes(),
+            ttl,
+        },
+        log_levels: LogLevels(Arc::new(move |logger, level| levels.set_for_all(logger, level))),
     })
+}
+
+/// How this worker asks the others.
+pub(super) fn peers(config: &DistributedConfig, file: &WorkerFile) -> PeerSettings {
+    PeerSettings {
+        url: file.interface.advertised_url(&config.worker.rest).unwrap_or_default(),
+        signature_algorithm: config.inter_worker.signature_algorithm.clone(),
+        verification_algorithms: config.inter_worker.verification_algorithms.clone(),
+    }
 }
 
 /// The client by which this worker is a member.

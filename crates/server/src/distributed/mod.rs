@@ -57,8 +57,10 @@ async fn serve(
     levels: Arc<Levels>,
     mut signals: Signals,
 ) -> Result<ExitCode, Failure> {
+    let peers = cluster::peers(&cluster, &file);
+    file.interface.set_peers(peers).map_err(|errors| file.wrong(&errors))?;
     let sockets = file.interface.open().await?;
-    let settings = cluster::settings(&worker, &cluster, &file).map_err(|e| refused(&e))?;
+    let settings = cluster::settings(&worker, &cluster, &file, &levels).map_err(|e| refused(&e))?;
     let stopped = Arc::new(AtomicBool::new(false));
     let (of_driver, own) = (stopped.clone(), worker.clone());
     let starting = tokio::task::spawn_blocking(move || {

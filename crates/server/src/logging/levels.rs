@@ -102,6 +102,10 @@ impl Loggers for Levels {
         known.then(|| shown(table.effective(name)))
     }
 
+    fn has_level(&self, level: &str) -> bool {
+        level_of(level).is_some()
+    }
+
     fn set(&self, name: &str, level: &str) -> Option<Vec<String>> {
         let level = level_of(level)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -112,6 +116,16 @@ impl Loggers for Levels {
         drop(table);
         (self.apply)(&filter);
         Some(changed)
+    }
+}
+
+impl Levels {
+    /// Takes a level that somebody has set for all workers.
+    pub(crate) fn set_for_all(&self, logger: &str, level: &str) {
+        match self.set(logger, level) {
+            Some(changed) => tracing::info!("log level {level}, as for all workers: {changed:?}"),
+            None => tracing::warn!("log level of {logger}: there is no level {level}"),
+        }
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) fn interface(runtime: &Runtime, worker: Worker) -> (Herder, rest::Ser
             loggers: Arc::new(crate::logging::Levels::new("info", Box::new(|_| {}))),
             users,
             limits,
+            peers: None,
         })
     });
     (herder, server)

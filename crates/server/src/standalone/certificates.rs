@@ -4,7 +4,7 @@ use config::files::{BYTES_MAX, read_bounded};
 use config::rest::{ClientAuth, TlsConfig};
 use config::{Config as _, ConfigError, ConfigErrors, Password, Props};
 use keystores::{Identity, identity, identity_of_pem, trusted};
-use rest::{ClientCertificate, Material};
+use rest::{ClientCertificate, ClientTls, Material};
 use std::path::Path;
 
 /// What the settings below `prefix` describe; the plain `ssl.` settings where there are none below it.
@@ -12,23 +12,10 @@ use std::path::Path;
 /// # Errors
 /// A setting is wrong, or its file cannot be used.
 pub(super) fn read(props: &Props, prefix: &str) -> Result<Material, ConfigErrors> {
-    // Passwords may be references to secrets.
-    let props = config::providers::from_worker(props)?.resolve(props)?.props;
-    let own = props.with_prefix(prefix);
-    let (props, prefix) = if own.is_empty() { (props, "") } else { (own, prefix) };
-    let fault = |key: &str, text: String| ConfigErrors {
-        errors: vec![ConfigError::new(format!("{prefix}{key}"), text)],
-    };
-    let config = TlsConfig::parse(&props).map_err(|errors| ConfigErrors {
-        errors: errors
-            .errors
-            .into_iter()
-            .map(|error| ConfigError::new(format!("{prefix}{}", error.key), error.message))
-            .collect(),
-    })?;
+    let (config, prefix) = settings(props, prefix)?;
     let Identity { key, chain } =
-        shown(&config).map_err(|text| fault("ssl.keystore.location", text))?;
-    let trusted = trust(&config).map_err(|text| fault("ssl.truststore.location", text))?;
+        shown(&config).map_err(|text| fault(prefix, "ssl.keystore.location", text))?;
+    let trusted = trust(&config).map_err(|text| fault(prefix, "ssl.truststore.location", text))?;
     let client = match config.client_auth {
         ClientAuth::Required => ClientCertificate::Required,
         ClientAuth::Requested => ClientCertificate::Requested,
@@ -42,6 +29,45 @@ pub(super) fn read(props: &Props, prefix: &str) -> Result<Material, ConfigErrors
     }
     let versions = (speaks("TLSv1.2"), speaks("TLSv1.3"));
     Ok(Material { chain, key, trusted, client, versions })
+}
+
+/// What a worker shows and whom it trusts where it asks another one: the certificate of its listeners, and
+/// the authorities by which it checks clients.
+///
+/// # Errors
+/// As for [`read`], but that nothing has to be set.
+pub(super) fn client(props: &Props, prefix: &str) -> Result<ClientTls, ConfigErrors> {
+    let (config, prefix) = settings(props, prefix)?;
+    let has_own = config.keystore_location.is_some()
+        || config.keystore_key.is_some()
+        || config.keystore_certificate_chain.is_some();
+    let own = has_own.then(|| shown(&config)).transpose();
+    let own = own.map_err(|text| fault(prefix, "ssl.keystore.location", text))?;
+    let has_roots =
+        config.truststore_location.is_some() || config.truststore_certificates.is_some();
+    let roots = has_roots.then(|| trust(&config)).transpose();
+    let roots = roots.map_err(|text| fault(prefix, "ssl.truststore.location", text))?;
+    Ok(ClientTls { roots, own: own.map(|own| (own.chain, own.key)) })
+}
+
+fn fault(prefix: &str, key: &str, text: String) -> ConfigErrors {
+    ConfigErrors { errors: vec![ConfigError::new(format!("{prefix}{key}"), text)] }
+}
+
+/// The settings below `prefix`, or the plain ones, and which of these.
+fn settings<'a>(props: &Props, prefix: &'a str) -> Result<(TlsConfig, &'a str), ConfigErrors> {
+    // Passwords may be references to secrets.
+    let props = config::providers::from_worker(props)?.resolve(props)?.props;
+    let own = props.with_prefix(prefix);
+    let (props, prefix) = if own.is_empty() { (props, "") } else { (own, prefix) };
+    let config = TlsConfig::parse(&props).map_err(|errors| ConfigErrors {
+        errors: errors
+            .errors
+            .into_iter()
+            .map(|error| ConfigError::new(format!("{prefix}{}", error.key), error.message))
+            .collect(),
+    })?;
+    Ok((config, prefix))
 }
 
 fn shown(config: &TlsConfig) -> Result<Identity, String> {

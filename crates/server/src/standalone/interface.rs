@@ -5,8 +5,8 @@ use super::worker_file::host_name;
 use crate::exit::Failure;
 use config::rest::RestConfig;
 use config::{ConfigError, ConfigErrors, Props};
-use rest::{Listener, Offer, Scheme, Socket, Tls, Users};
-use std::sync::Arc;
+use rest::{Listener, Offer, PeerSettings, Peers, Scheme, Socket, Tls, Users};
+use std::sync::{Arc, OnceLock};
 
 /// A prefix of TLS settings.
 const MAIN: &str = "listeners.https.";
@@ -20,6 +20,8 @@ pub(crate) struct Interface {
     tls: Option<Tls>,
     admin_tls: Option<Tls>,
     pub(super) users: Option<Arc<Users>>,
+    /// The other workers of a cluster.
+    peers: OnceLock<Arc<Peers>>,
     /// To read the files again.
     config: RestConfig,
     props: Props,
@@ -51,7 +53,26 @@ impl Interface {
         let users = users
             .map_err(|fault| one(ConfigError::new("copycat.rest.users.file", fault.to_string())))?;
         let (config, props) = (config.clone(), props.clone());
-        Ok(Interface { listeners, admin, tls, admin_tls, users, config, props })
+        let peers = OnceLock::new();
+        Ok(Interface { listeners, admin, tls, admin_tls, users, peers, config, props })
+    }
+
+    /// Makes this worker one of several, with the certificates of its listeners.
+    ///
+    /// # Errors
+    /// A file of certificates cannot be used.
+    pub(crate) fn set_peers(&self, settings: PeerSettings) -> Result<(), ConfigErrors> {
+        let tls = super::certificates::client(&self.props, MAIN)?;
+        let peers = Peers::new(settings, tls).map_err(|fault| ConfigErrors {
+            errors: vec![ConfigError::new(format!("{MAIN}ssl.keystore.location"), fault)],
+        })?;
+        // Nobody sets them twice.
+        let _first = self.peers.set(Arc::new(peers));
+        Ok(())
+    }
+
+    pub(super) fn peers(&self) -> Option<Arc<Peers>> {
+        self.peers.get().cloned()
     }
 
     /// `host:port` under which others reach this worker; `None` if there are no listeners.
@@ -78,6 +99,8 @@ impl Interface {
             None => first.host.clone(),
         };
         let port = config.advertised_port.unwrap_or(first.port);
+        let is_bare = host.contains(':') && !host.starts_with('[');
+        let host = if is_bare { format!("[{host}]") } else { host };
         Some((first.scheme, format!("{host}:{port}")))
     }
 
@@ -113,6 +136,13 @@ impl Interface {
             match read.and_then(|material| tls.renew(material)) {
                 Ok(()) => tracing::info!("{prefix}: new connections have the files' certificates"),
                 Err(fault) => tracing::error!("{prefix}: certificates stay as they were: {fault}"),
+            }
+        }
+        if let Some(peers) = self.peers.get() {
+            let read = super::certificates::client(&self.props, MAIN);
+            let read = read.map_err(|errors| errors.to_string());
+            if let Err(fault) = read.and_then(|tls| peers.renew(tls)) {
+                tracing::error!("certificates for other workers stay as they were: {fault}");
             }
         }
         let Some(users) = &self.users else { return };
@@ -167,6 +197,7 @@ mod tests {
         let own = [("rest.advertised.host.name", "h"), ("rest.advertised.port", "1")];
         assert_eq!(with(&own), "h:1");
         assert_eq!(advertised(&[("listeners", "http://:9")]), format!("{}:9", host_name()));
+        assert_eq!(advertised(&[("listeners", "http://[::1]:9")]), "[::1]:9");
     }
 
     #[test]

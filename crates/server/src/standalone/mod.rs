@@ -195,6 +195,7 @@ pub(crate) fn announce(
         loggers: levels,
         users,
         limits,
+        peers: file.interface.peers(),
     });
     for (address, scheme) in server.addresses().iter().zip(schemes) {
         tracing::info!("REST interface on {scheme}://{address}");

@@ -48,7 +48,7 @@ fn well_known_tools_find_what_they_ask_for() {
         ("kafbat", include_str!("../../testdata/clients/kafbat.jsonl")),
         ("strimzi", include_str!("../../testdata/clients/strimzi.jsonl")),
     ] {
-        let (count, differences) = replay(lines, worker.address(), worker.dir());
+        let (count, differences) = replay(lines, worker.address(), &[worker.dir()]);
         assert!(count > 20, "{tool}: only {count} requests");
         let told: Vec<String> =
             differences.iter().map(|d| format!("{}: {}", d.id, d.text)).collect();

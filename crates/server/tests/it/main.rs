@@ -31,6 +31,7 @@ mod refusals;
 mod registry;
 mod reports;
 mod rest;
+mod rest_distributed;
 mod rest_load;
 mod rest_tls;
 mod routes;

@@ -19,7 +19,7 @@ fn a_standalone_worker_answers_as_recorded() {
         .worker("value.converter.schemas.enable", "false")
         .worker("offset.flush.interval.ms", "1000")
         .start();
-    let (count, differences) = replay(STANDALONE, worker.address(), worker.dir());
+    let (count, differences) = replay(STANDALONE, worker.address(), &[worker.dir()]);
     assert!(count > 250, "only {count} requests");
     let known = |id: &str| DIFFERENT.iter().any(|(other, _)| *other == id);
     let unknown: Vec<String> = differences

@@ -28,13 +28,13 @@ pub struct Difference {
     pub text: String,
 }
 
-/// Sends every request of `lines` to the worker at `address` (`host:port`), whose folder is `dir`.
-/// Gives the number of requests and those that were answered wrongly.
+/// Sends every request of `lines` to the worker at `address` (`host:port`); `dirs` are the folders of
+/// all workers that may run what is made there. Gives the number of requests and those that were answered wrongly.
 ///
 /// # Panics
 ///
 /// When a line is none.
-pub fn replay(lines: &str, address: &str, dir: &Path) -> (usize, Vec<Difference>) {
+pub fn replay(lines: &str, address: &str, dirs: &[&Path]) -> (usize, Vec<Difference>) {
     let run: String = unique("r").chars().filter(char::is_ascii_alphanumeric).collect();
     let (mut count, mut differences) = (0, Vec::new());
     for line in lines.lines() {
@@ -43,7 +43,9 @@ pub fn replay(lines: &str, address: &str, dir: &Path) -> (usize, Vec<Difference>
         if let Some(files) = case["fixture"]["files"].as_object() {
             for (name, content) in files {
                 let content = content.as_str().expect("files are text");
-                std::fs::write(dir.join(name), content).expect("the folder takes files");
+                for dir in dirs {
+                    std::fs::write(dir.join(name), content).expect("the folder takes files");
+                }
             }
             continue;
         }

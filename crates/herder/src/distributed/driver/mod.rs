@@ -4,6 +4,7 @@
 //! writes the leader's transactions, and threads for whatever connector code may block. All of them
 //! tell the driver what happened by [`Input`]s; the driver waits for nothing else.
 
+mod asked;
 mod readers;
 mod report;
 mod seats;
@@ -11,11 +12,12 @@ mod show;
 mod writer;
 
 use super::cluster::WorkerId;
+use super::keys::{KeyMaker, KeySettings, SessionKeys};
 use super::log::{KafkaLog, LogSettings, Membership};
 use super::member::{Action, Answered, Event, Member, Settings};
 use super::membership::Seat;
 use super::records::Said;
-use super::topics::{ConfigState, StatusKey, Statuses};
+use super::topics::{ConfigState, SessionKey, StatusKey, Statuses};
 use crate::command::{Command, EVENTS_MAX, Herder};
 use crate::error::{Answer, HerderError};
 use crate::hands::{Hands, TaskKey, Told};
@@ -27,6 +29,7 @@ use kafka::ClientSettings;
 use report::Reports;
 use runtime::{CompactedTopic, StopMode, TaskHandle, Worker};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -58,6 +61,19 @@ pub struct ClusterSettings {
     pub lost_wait_ms: u64,
     /// How long the tasks of a worker that was stopped wait for it.
     pub restart_wait_ms: u64,
+    /// What keys are made like, where this worker leads.
+    pub keys: KeySettings,
+    pub log_levels: LogLevels,
+}
+
+/// Takes log levels that somebody has set for the whole cluster: logger and level, which may be none.
+#[derive(Clone)]
+pub struct LogLevels(pub Arc<dyn Fn(&str, &str) + Send + Sync>);
+
+impl fmt::Debug for LogLevels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LogLevels")
+    }
 }
 
 /// Something that the driver is told.
@@ -75,6 +91,9 @@ pub(crate) enum Input {
     },
     /// Statuses in the topic have changed.
     StatusesRead,
+    /// It was said that a connector does not use a topic any more.
+    TopicGone(StatusKey),
+    KeyRead(SessionKey),
     /// What was said could not be written: it is said again.
     Unsaid(StatusKey),
 }
@@ -123,6 +142,9 @@ struct Driver {
     status: Option<Arc<KafkaLog>>,
     statuses: Arc<Mutex<Statuses>>,
     reports: Reports,
+    word: asked::OwnWord,
+    keys: SessionKeys,
+    key_maker: KeyMaker,
     /// Where others are reached, by their names.
     urls: BTreeMap<WorkerId, Arc<str>>,
     proof: Option<Arc<Membership>>,
@@ -156,6 +178,7 @@ impl Driver {
             topic: settings.config.topic.name.clone(),
             state: ConfigState::default(),
             tell: tell.clone(),
+            log_levels: settings.log_levels.clone(),
         };
         let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
         let leaving = Arc::new(AtomicBool::new(false));
@@ -185,6 +208,9 @@ impl Driver {
             hands,
             member,
             reports: Reports::new(settings.worker_id.clone()),
+            word: asked::OwnWord::default(),
+            keys: SessionKeys::default(),
+            key_maker: KeyMaker::default(),
             me,
             settings,
             view,
@@ -213,6 +239,7 @@ impl Driver {
                 Err(RecvTimeoutError::Timeout) => {
                     next_tick = Instant::now() + TICK;
                     exit = self.step(Event::Tick);
+                    self.renew_key();
                     self.report();
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -234,6 +261,10 @@ impl Driver {
                 self.replies.insert(id, reply);
                 Event::Asked { id, request }
             }
+            Input::Command(Command::OfCluster { what, reply }) => {
+                self.of_cluster(what, reply);
+                return false;
+            }
             Input::Command(Command::Shutdown) => Event::Shutdown { returns: true },
             Input::Told(told) => match self.told(told) {
                 Some(event) => event,
@@ -250,6 +281,15 @@ impl Driver {
                     None => self.urls.remove(&worker),
                 };
                 Event::Claim { worker, claim: said.map(|said| said.claim) }
+            }
+            Input::TopicGone(key) => {
+                self.topic_gone(&key);
+                return false;
+            }
+            Input::KeyRead(key) => {
+                self.keys.read(key, Instant::now());
+                self.stale = true;
+                return false;
             }
             Input::StatusesRead => {
                 self.stale = true;
@@ -291,6 +331,19 @@ impl Driver {
     fn task_started(&mut self, key: TaskKey, handle: TaskHandle) {
         self.hands.started(key, handle);
         self.stale = true;
+    }
+
+    /// Where this worker leads, workers have a key that is good.
+    fn renew_key(&mut self) {
+        if !self.member.leads() {
+            return;
+        }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        let now = (Instant::now(), now_ms);
+        if let Some(key) = self.key_maker.due(&self.settings.keys, &self.keys, now) {
+            self.step(Event::KeyMade(key));
+        }
     }
 
     fn step(&mut self, event: Event) -> bool {
@@ -366,16 +419,6 @@ impl Driver {
             let _gone = tell.send(Input::Event(event));
         };
         log.at_end(Instant::now() + READ_TIMEOUT, Box::new(done));
-    }
-
-    fn write_claim(&self, claim: super::cluster::Claim) {
-        let url = self.settings.url.as_str().into();
-        let said = Said { claim, url, version: self.settings.version.as_str().into() };
-        let tell = self.tell.clone();
-        self.say(vec![said.written()], move |written| {
-            let event = if written { Event::Claimed } else { Event::NotClaimed };
-            let _gone = tell.send(Input::Event(event));
-        });
     }
 
     /// Writes records to the status topic.

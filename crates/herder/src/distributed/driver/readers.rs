@@ -1,12 +1,14 @@
 //! What the two topics say, as it is read: the config topic as changes, the status topic as words of
 //! workers and statuses.
 
-use super::Input;
+use super::{Input, LogLevels};
 use crate::distributed::cluster::Change;
 use crate::distributed::log::LogReader;
 use crate::distributed::member::Event;
 use crate::distributed::records::{self, Said};
-use crate::distributed::topics::{ConfigKey, ConfigState, ReadRecord, Statuses};
+use crate::distributed::topics::{
+    ConfigEvent, ConfigKey, ConfigState, ReadRecord, StatusKey, Statuses,
+};
 use api::Error;
 use config::Props;
 use crossbeam_channel::Sender;
@@ -29,9 +31,17 @@ pub(super) struct ConfigReader {
     pub(super) topic: String,
     pub(super) state: ConfigState,
     pub(super) tell: Sender<Input>,
+    pub(super) log_levels: LogLevels,
 }
 
 impl ConfigReader {
+    /// A record has meant this, while the worker runs.
+    fn news(&self, event: Option<ConfigEvent>) {
+        if let Some(ConfigEvent::LogLevelChanged { logger, level }) = event {
+            (self.log_levels.0)(&logger, &level);
+        }
+    }
+
     /// What is known of a connector after its record was read.
     fn changes(&self, key: &ConfigKey) -> Option<Change> {
         let found = |name: &str| self.state.get(name);
@@ -60,16 +70,25 @@ impl ConfigReader {
 impl LogReader for ConfigReader {
     fn read(&mut self, batch: &RawBatch, live: bool) {
         let mut changes = Vec::new();
+        let mut keys = false;
         ReadRecord::each(batch, |record| {
             let key = text(record.key);
             if let Some(own) = records::read_change(key, record.value) {
                 changes.push(own);
             }
             match self.state.apply(record, live) {
-                Ok(_) => changes.extend(ConfigKey::parse(key).and_then(|key| self.changes(&key))),
+                Ok(event) => {
+                    self.news(event);
+                    let key = ConfigKey::parse(key);
+                    keys |= key == Some(ConfigKey::SessionKey);
+                    changes.extend(key.and_then(|key| self.changes(&key)));
+                }
                 Err(oddity) => oddity.warn(batch.tp()),
             }
         });
+        if let Some(key) = self.state.session_key().filter(|_| keys) {
+            let _gone = self.tell.send(Input::KeyRead(key.clone()));
+        }
         if !changes.is_empty() {
             // The driver has ended otherwise.
             let _gone = self.tell.send(Input::Event(Event::Config { changes, live }));
@@ -96,6 +115,11 @@ impl LogReader for StatusReader {
             if let Some((worker, said)) = Said::read(text(record.key), record.value) {
                 let _gone = self.tell.send(Input::Said { worker, said });
                 return;
+            }
+            if record.value.is_none()
+                && let Some(key @ StatusKey::Topic { .. }) = StatusKey::parse(text(record.key))
+            {
+                let _gone = self.tell.send(Input::TopicGone(key));
             }
             let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
             match statuses.apply(record) {

@@ -123,7 +123,7 @@ impl Driver {
         }
     }
 
-    fn statuses(&self) -> std::sync::MutexGuard<'_, Statuses> {
+    pub(super) fn statuses(&self) -> std::sync::MutexGuard<'_, Statuses> {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -158,7 +158,11 @@ impl Driver {
         for (connector, task) in using {
             for topic in self.hands.topics(&connector).list() {
                 let key = StatusKey::Topic { topic: topic.clone(), connector: connector.clone() };
-                if !self.reports.topics.insert(key.clone()) {
+                let told = self.statuses().get(&connector).is_some_and(|told| {
+                    // Another one was the first.
+                    told.topics.contains_key(&topic)
+                });
+                if !self.reports.topics.insert(key.clone()) || told {
                     continue;
                 }
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -49,6 +49,7 @@ impl Driver {
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
         view.connectors = shown;
         view.version = self.member.cluster().version;
+        view.keys = self.keys.clone();
         view.leader = leader;
         view.ready |= self.member.is_seated();
     }

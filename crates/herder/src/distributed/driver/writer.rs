@@ -97,6 +97,7 @@ fn written(change: &Change) -> Vec<Written> {
         Change::Target { name, target } => {
             ConfigRecord::TargetState { name: name.to_string(), target: *target }
         }
+        Change::SessionKey(key) => ConfigRecord::SessionKey(key.clone()),
         Change::Tasks { name, tasks } => {
             let tasks: Vec<Properties> = tasks.iter().map(properties).collect();
             let records = ConfigRecord::tasks(name, &tasks);

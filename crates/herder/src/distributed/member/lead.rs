@@ -10,6 +10,7 @@
 use super::{Action, Answered, Commit, Member, Pending};
 use crate::distributed::cluster::{Change, WorkerId};
 use crate::distributed::membership::View;
+use crate::distributed::topics::SessionKey;
 use crate::state::{Done, Refusal, Request, Target};
 use config::{Given, Props};
 use runtime::OffsetsChange;
@@ -54,6 +55,8 @@ pub(super) struct Lead {
     pub(super) remake: BTreeSet<Arc<str>>,
     /// Why the tasks of an incarnation's configuration could not be made.
     pub(super) failures: BTreeMap<Arc<str>, Failure>,
+    /// The key that goes into the next transaction.
+    key: Option<SessionKey>,
     /// Since when a worker is known to be gone.
     pub(super) gone_since_ms: BTreeMap<WorkerId, u64>,
 }
@@ -129,6 +132,7 @@ impl Lead {
             made: BTreeMap::new(),
             remake: BTreeSet::new(),
             failures: BTreeMap::new(),
+            key: None,
             gone_since_ms: BTreeMap::new(),
         }
     }
@@ -149,6 +153,14 @@ impl Member {
     /// Whatever was read may ask for a decision.
     pub(super) fn due(&mut self) {
         if let Some(lead) = &mut self.lead {
+            lead.due = true;
+        }
+    }
+
+    /// Whoever made it makes another one where this one is not written.
+    pub(super) fn key_made(&mut self, key: SessionKey) {
+        if let Some(lead) = &mut self.lead {
+            lead.key = Some(key);
             lead.due = true;
         }
     }
@@ -284,6 +296,7 @@ impl Member {
         let view = View::of(&self.cluster, seat.generation, self.settings.partitions);
         changes.extend(self.place(now_ms, version, &view, &touched, actions));
         if let Some(lead) = &mut self.lead {
+            changes.extend(lead.key.take().map(Change::SessionKey));
             let waits = !lead.gone_since_ms.is_empty() || !lead.failures.is_empty();
             lead.due = !changes.is_empty() || waits;
         }

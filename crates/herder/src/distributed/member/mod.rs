@@ -18,6 +18,7 @@ mod slots;
 
 use super::cluster::{Change, Claim, Cluster, Stance, TaskKey, WorkerId};
 use super::membership::Seat;
+use super::topics::SessionKey;
 use crate::state::{Done, OffsetsRefused, Refusal, Request};
 use config::{Given, Props};
 use lead::Lead;
@@ -98,6 +99,8 @@ pub enum Event {
         id: u64,
         request: Request,
     },
+    /// A key that the leader is to write with its next transaction.
+    KeyMade(SessionKey),
     /// Gives its tasks away and takes no new ones, until it is told otherwise.
     Drain(bool),
     /// The process is to end. `returns`: it is expected back.
@@ -127,6 +130,7 @@ impl Event {
             Event::OffsetsAltered { .. } => "OffsetsAltered",
             Event::TaskEnded { .. } => "TaskEnded",
             Event::Asked { .. } => "Asked",
+            Event::KeyMade(_) => "KeyMade",
             Event::Drain(_) => "Drain",
             Event::Shutdown { .. } => "Shutdown",
             Event::Tick => "Tick",
@@ -365,6 +369,7 @@ impl Member {
             }
             Event::TaskEnded { task, token } => self.task_ended(&task, token),
             Event::Asked { id, request } => self.asked(id, request, &mut actions),
+            Event::KeyMade(key) => self.key_made(key),
             Event::Drain(drain) => self.drain(drain),
             Event::Shutdown { returns } => self.shutdown(returns, &mut actions),
             Event::Tick => self.tick(&mut actions),

@@ -2,11 +2,11 @@
 //!
 //! Source of the messages: Kafka Connect's distributed herder.
 
-use super::lead::{Altering, Wanted, Write};
+use super::lead::{Altering, Made, Wanted, Write};
 use super::{Action, Answered, Member};
-use crate::distributed::cluster::{Change, Entry, Placement};
+use crate::distributed::cluster::{Change, Entry, Placement, fingerprint};
 use crate::state::{Done, OffsetsRefused, Refusal, Request, Target};
-use config::Given;
+use config::{Given, Props};
 use runtime::OffsetsChange;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -65,7 +65,12 @@ impl Member {
                 let config = Given::patched(config, &patch);
                 self.check(id, name, config, Target::Started, actions);
             }
-            Request::Delete { .. } | Request::Offsets { .. } if !exists => {
+            Request::Delete { .. }
+            | Request::Offsets { .. }
+            | Request::Tasks { .. }
+            | Request::Fence { .. }
+                if !exists =>
+            {
                 unknown(id, format!("Connector {name} not found"), actions);
             }
             Request::Delete { offsets: false, .. } => {
@@ -103,6 +108,11 @@ impl Member {
                 }
                 self.write(id, Done::Done, &name, Wanted::Restart(tasks));
             }
+            Request::Tasks { tasks, .. } => self.tasks_given(id, &name, tasks, actions),
+            // A task set is written only when those before it are fenced.
+            Request::Fence { .. } => {
+                actions.push(Action::Answer { id, outcome: Ok(Done::Done) });
+            }
             Request::RestartTask { task, .. } => {
                 let tasks = self.entry(&name).map_or(0, |entry| entry.tasks.len());
                 if task as usize >= tasks {
@@ -111,6 +121,30 @@ impl Member {
                 self.write(id, Done::Done, &name, Wanted::Restart(BTreeSet::from([task])));
             }
         }
+    }
+
+    /// Takes a task set that another worker has worked out as if it had been worked out here.
+    fn tasks_given(
+        &mut self,
+        id: u64,
+        name: &Arc<str>,
+        tasks: Vec<Props>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(entry) = self.entry(name) else { return };
+        if entry.target() == Target::Stopped && !tasks.is_empty() {
+            let message =
+                format!("Cannot submit non-empty set of task configs for stopped connector {name}");
+            return refuse(id, Refusal::Invalid { message }, actions);
+        }
+        let incarnation = entry.placement.as_ref().map(|placement| placement.incarnation);
+        let of = entry.config.as_ref().map(fingerprint);
+        if let (Some(incarnation), Some(of), Some(lead)) = (incarnation, of, &mut self.lead) {
+            lead.making.remove(name);
+            lead.failures.remove(name);
+            lead.made.insert(name.clone(), Made { incarnation, of, tasks });
+        }
+        actions.push(Action::Answer { id, outcome: Ok(Done::Done) });
     }
 
     fn check(

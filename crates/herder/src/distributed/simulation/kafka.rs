@@ -99,6 +99,7 @@ impl Kafka {
                     Change::Placement { .. } => 3,
                     Change::Restart { .. } => 4,
                     Change::Led { .. } => 5,
+                    Change::SessionKey(_) => 7,
                 };
                 let tombstone = matches!(
                     change,
