@@ -88,6 +88,11 @@ impl Herder {
         self.view.read().unwrap_or_else(PoisonError::into_inner).ready
     }
 
+    /// What the worker waits for, if anything keeps it from being ready.
+    pub fn waits(&self) -> Option<String> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).waits.clone()
+    }
+
     /// Who decides about connectors.
     pub fn leader(&self) -> Leader {
         self.view.read().unwrap_or_else(PoisonError::into_inner).leader.clone()

@@ -119,6 +119,8 @@ impl Hands {
         let status = self.worker.new_status(topics);
         let task = Task { status: status.clone(), handle: None, stop: None };
         self.tasks.insert(key.clone(), task);
+        let (name, token, number) = &key;
+        tracing::debug!(connector = %name, task = number, token, "the task is started");
         self.elsewhere("start-task", move |worker| {
             let (name, _, task) = &key;
             let handle = worker.start_task(name, *task, &config, status);
@@ -153,6 +155,8 @@ impl Hands {
                     tracing::error!(%connector, task, "the task does not end and is left behind");
                 }
             }
+            let (name, token, number) = &key;
+            tracing::debug!(connector = %name, task = number, token, "the task has ended");
             Told::Ended(key)
         });
     }

@@ -94,4 +94,6 @@ pub struct View {
     pub keys: SessionKeys,
     /// The connectors given at the start have been created.
     pub ready: bool,
+    /// What the worker waits for, and what to do about it.
+    pub waits: Option<String>,
 }

@@ -25,10 +25,12 @@ pub(crate) async fn root(app: &App) -> Response {
 
 pub(crate) fn health(app: &App) -> Response {
     let (code, status, message) = if app.herder.is_ready() {
-        let message = "Worker has completed startup and is ready to handle requests.";
+        let message = "Worker has completed startup and is ready to handle requests.".to_owned();
         (StatusCode::OK, "healthy", message)
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "starting", "Worker is still starting up.")
+        let waits = app.herder.waits().map(|waits| format!(" {waits}")).unwrap_or_default();
+        let message = format!("Worker is still starting up.{waits}");
+        (StatusCode::SERVICE_UNAVAILABLE, "starting", message)
     };
     (code, Json(json!({ "status": status, "message": message }))).into_response()
 }

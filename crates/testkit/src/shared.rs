@@ -45,9 +45,9 @@ pub(crate) fn state() -> PathBuf {
     std::env::var_os("COPYCAT_TEST_STATE").map_or_else(|| root().join(".dev/servers"), Into::into)
 }
 
-/// What `scripts/servers VERB` prints.
-pub(crate) fn script(verb: &str) -> Result<String> {
-    Ok(run(&root().join("scripts/servers"), verb)?.trim().to_owned())
+/// What `scripts/servers` prints, with these words.
+pub(crate) fn script(words: &[&str]) -> Result<String> {
+    Ok(run(&root().join("scripts/servers"), words)?.trim().to_owned())
 }
 
 fn find() -> Result<Shared> {
@@ -57,8 +57,8 @@ fn find() -> Result<Shared> {
     // `scripts/servers start` takes a lock and keeps servers that run, so any number of test
     // processes may ask at once. They are left running for the next run: starting takes seconds.
     let script = root().join("scripts/servers");
-    run(&script, "start")?;
-    let settings: HashMap<String, String> = run(&script, "env")?
+    run(&script, &["start"])?;
+    let settings: HashMap<String, String> = run(&script, &["env"])?
         .lines()
         .filter_map(|line| line.strip_prefix("export ")?.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -78,13 +78,14 @@ fn build(get: impl Fn(&str) -> Option<String>) -> Result<Shared> {
     })
 }
 
-fn run(script: &Path, verb: &str) -> Result<String> {
+fn run(script: &Path, words: &[&str]) -> Result<String> {
     let output = Command::new(script)
-        .arg(verb)
+        .args(words)
         .output()
         .with_context(|| format!("{} does not run", script.display()))?;
     if !output.status.success() {
-        bail!("scripts/servers {verb}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        let words = words.join(" ");
+        bail!("scripts/servers {words}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -13,7 +13,7 @@
 use super::cluster::{Change, Claim, Placement, Slot, Stance, WorkerId};
 use super::topics::Written;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const PLACEMENT: &str = "copycat-placement-";
@@ -65,6 +65,25 @@ pub fn read_change(key: &str, value: Option<&[u8]>) -> Option<Change> {
         return Some(Change::Led { version, worker: worker(json.get("worker")?)? });
     }
     None
+}
+
+/// Whether a key is one of our own in the config topic that this version knows.
+pub fn is_change_key(key: &str) -> bool {
+    key == LEADER || key.starts_with(PLACEMENT) || key.starts_with(RESTART)
+}
+
+/// The group and the worker of a leader's record, where it says so.
+pub fn leader_group(key: &str, value: Option<&[u8]>) -> Option<(Arc<str>, Arc<str>)> {
+    let value = value.filter(|_| key == LEADER)?;
+    let json: Value = serde_json::from_slice(value).ok()?;
+    let worker = worker(json.get("worker")?)?;
+    Some((json.get("group")?.as_str()?.into(), worker.name))
+}
+
+/// The leader's record of a cluster of this name.
+pub fn write_led(version: u64, worker: &WorkerId, group: &str) -> Written {
+    let value = json!({ "version": version, "worker": worker_json(worker), "group": group });
+    (LEADER.into(), Some(value.to_string().into_bytes()))
 }
 
 fn worker_json(worker: &WorkerId) -> Value {
@@ -122,6 +141,10 @@ pub struct Said {
     pub version: Arc<str>,
     /// What keeps the worker from working with the others, for people.
     pub troubles: Vec<String>,
+    /// `group.id`; empty in words of versions that did not say.
+    pub group: Arc<str>,
+    /// Keys of the worker file that all workers of a cluster should have alike.
+    pub settings: BTreeMap<String, String>,
 }
 
 const STANCES: [(Stance, &str); 5] = [
@@ -150,6 +173,8 @@ impl Said {
             "applied": applied,
             "lingering": lingering,
             "stance": stance,
+            "group": &*self.group,
+            "settings": self.settings,
         });
         if !self.troubles.is_empty() {
             value["troubles"] = json!(self.troubles);
@@ -188,14 +213,34 @@ impl Said {
                 .iter()
                 .map(task)
                 .collect::<Option<_>>()?,
-            stance: STANCES.iter().find(|(_, known)| *known == word)?.0,
+            // A word that only later versions know: it is there, and what to give it they know.
+            stance: STANCES
+                .iter()
+                .find(|(_, known)| *known == word)
+                .map_or(Stance::Ending, |(stance, _)| *stance),
         };
+        let settings = json.get("settings").and_then(Value::as_object).into_iter().flatten();
+        let settings = settings
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect();
         let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default().into();
         let troubles = json.get("troubles").and_then(Value::as_array);
         let troubles = troubles.into_iter().flatten().filter_map(Value::as_str);
         let troubles = troubles.map(str::to_owned).collect();
-        let said = Said { claim, url: text("url"), version: text("version"), troubles };
+        let said = Said {
+            claim,
+            url: text("url"),
+            version: text("version"),
+            group: text("group"),
+            troubles,
+            settings,
+        };
         Some((worker, Some(said)))
+    }
+
+    /// Whether a key is one of these records, readable or not.
+    pub fn is_key(key: &str) -> bool {
+        key.starts_with(WORKER)
     }
 }
 
@@ -241,15 +286,36 @@ mod tests {
                 lingering: [(Arc::from("c"), 2)].into(),
                 stance,
             };
-            let troubles = vec!["nobody reaches it".to_owned()];
-            let (url, version) = ("http://h:8083".into(), "1.0".into());
-            let said = Said { claim, url, version, troubles };
+            let said = Said {
+                claim,
+                url: "http://h:8083".into(),
+                version: "1.0".into(),
+                troubles: vec!["nobody reaches it".to_owned()],
+                group: "g".into(),
+                settings: [("session.timeout.ms".to_owned(), "6000".to_owned())].into(),
+            };
             let (key, value) = said.written();
             let key = String::from_utf8(key).unwrap();
             let read = Said::read(&key, value.as_deref());
             assert_eq!(read, Some((some_worker(), Some(said))));
             assert_eq!(Said::read(&key, None), Some((some_worker(), None)));
         }
+    }
+
+    #[test]
+    fn what_later_versions_say_is_read_as_far_as_it_is_known() {
+        let value = br#"{"generation":1,"partitions":[0],"applied":2,"lingering":[],"stance":"asleep","x":[]}"#;
+        let (_, said) = Said::read("copycat-worker-h:1/1f", Some(value)).unwrap();
+        let said = said.unwrap();
+        assert_eq!(said.claim.stance, Stance::Ending, "it is there, and gets nothing more");
+        assert_eq!((&*said.group, said.settings.len()), ("", 0), "nor does an earlier one say");
+        let value = br#"{"incarnation":1,"made-of":null,"slots":[null],"zone":"b"}"#;
+        assert!(read_change("copycat-placement-c", Some(value)).is_some());
+        assert!(is_change_key("copycat-placement-c") && !is_change_key("copycat-later-c"));
+        let (_, led) = write_led(7, &some_worker(), "g");
+        assert_eq!(leader_group(LEADER, led.as_deref()), Some(("g".into(), some_worker().name)));
+        let change = Change::Led { version: 7, worker: some_worker() };
+        assert_eq!(read_change(LEADER, led.as_deref()), Some(change));
     }
 
     #[test]

@@ -45,7 +45,10 @@ pub(super) fn settings(
         worker_id: file.address(),
         url: file.interface.advertised_url(&config.worker.rest).unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        alike: alike(config, &members),
+        group,
         config: LogSettings::of_worker(props, Store::Configs)?,
+        offsets_topic: config.worker.offset_storage_topic.clone().unwrap_or_default(),
         status: LogSettings::of_worker(props, Store::Statuses)?,
         members,
         members_consumer: members_consumer(worker, config)?,
@@ -68,6 +71,18 @@ pub(super) fn peers(config: &DistributedConfig, file: &WorkerFile) -> PeerSettin
         signature_algorithm: config.inter_worker.signature_algorithm.clone(),
         verification_algorithms: config.inter_worker.verification_algorithms.clone(),
     }
+}
+
+/// What workers of a cluster decide by, whichever of them leads.
+fn alike(config: &DistributedConfig, members: &CompactedTopic) -> Vec<(String, String)> {
+    let pairs = [
+        ("copycat.members.topic", members.name.clone()),
+        ("session.timeout.ms", config.session_timeout_ms.to_string()),
+        ("scheduled.rebalance.max.delay.ms", config.scheduled_rebalance_max_delay_ms.to_string()),
+        ("copycat.restart.wait.ms", config.restart_wait_ms.to_string()),
+        ("exactly.once.source.support", config.worker.exactly_once_source_support.to_string()),
+    ];
+    pairs.map(|(key, value)| (key.to_owned(), value)).into()
 }
 
 /// The client by which this worker is a member.

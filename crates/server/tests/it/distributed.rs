@@ -1,78 +1,12 @@
 //! Clusters of workers as processes: they share tasks, replace each other, and answer alike.
 
+use crate::distributed_cluster::{Cluster, orders};
 use crate::harness::{PATIENCE, Route, faults, member};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use testkit::{
     Rng, eventually, kafka,
     process::{Worker, WorkerSetup},
 };
-
-/// The workers of a cluster of its own.
-struct Cluster {
-    workers: Vec<Worker>,
-}
-
-impl Cluster {
-    fn start(name: &str, workers: usize) -> Cluster {
-        Cluster::start_as(name, workers, |setup| setup)
-    }
-
-    /// The same, where the workers have more than what every worker has.
-    fn start_as(name: &str, workers: usize, more: fn(WorkerSetup) -> WorkerSetup) -> Cluster {
-        let group = kafka::topic_name(name);
-        let start = |_| more(member(&kafka::bootstrap(), &group)).launch();
-        let mut workers: Vec<Worker> = (0..workers).map(start).collect();
-        workers.iter_mut().for_each(Worker::wait_healthy);
-        Cluster { workers }
-    }
-
-    fn ask(&self, worker: usize, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let body = body.map(Value::to_string);
-        let answer = self.workers[worker].request(method, path, body.as_deref());
-        (answer.status, serde_json::from_str(&answer.body).unwrap_or(Value::Null))
-    }
-
-    /// Makes a connector, or gives it another configuration, through a worker.
-    fn put(&self, worker: usize, name: &str, config: &Value) -> u16 {
-        let path = format!("/connectors/{name}/config");
-        let (status, body) = self.ask(worker, "PUT", &path, Some(config));
-        assert!(status < 300, "{body}");
-        status
-    }
-
-    /// The tasks that run, by the worker that has them, as one worker tells it.
-    fn spread(&self, teller: usize, name: &str) -> BTreeMap<String, usize> {
-        let (status, body) = self.ask(teller, "GET", &format!("/connectors/{name}/status"), None);
-        let mut spread = BTreeMap::new();
-        let tasks = body["tasks"].as_array().cloned().unwrap_or_default();
-        for task in tasks.iter().filter(|task| status == 200 && task["state"] == "RUNNING") {
-            let worker = task["worker_id"].as_str().unwrap_or_default();
-            *spread.entry(worker.to_owned()).or_default() += 1;
-        }
-        spread
-    }
-
-    /// Waits until one worker tells of so many running tasks on each of these workers.
-    #[track_caller]
-    fn wait_spread(&self, teller: usize, name: &str, wanted: &[(usize, usize)]) {
-        let wanted: BTreeMap<String, usize> = wanted
-            .iter()
-            .map(|(worker, tasks)| (self.workers[*worker].address().to_owned(), *tasks))
-            .collect();
-        testkit::progress(PATIENCE, &format!("tasks are spread as {wanted:?}"), || {
-            let spread = self.spread(teller, name);
-            if spread == wanted { Ok(()) } else { Err(format!("{spread:?}")) }
-        });
-    }
-}
-
-fn orders(topic: &str, tasks: usize) -> Value {
-    json!({
-        "connector.class": "datagen", "topic": topic, "shape": "orders", "rate": "20",
-        "tasks.max": tasks.to_string(),
-    })
-}
 
 /// How often a worker has begun to run a task.
 fn starts(worker: &Worker) -> usize {

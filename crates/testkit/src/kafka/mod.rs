@@ -4,6 +4,7 @@
 //! ([`bootstrap`]) and with a test's own ([`Broker`]).
 
 mod broker;
+mod cluster;
 mod consume;
 mod group;
 mod produce;
@@ -11,6 +12,7 @@ mod secured;
 mod topic;
 
 pub use broker::Broker;
+pub use cluster::Brokers;
 pub use consume::{Read, read, read_with};
 pub use group::{Group, commit_group_offsets, group, group_offsets};
 pub use produce::{Producer, Record, produce};

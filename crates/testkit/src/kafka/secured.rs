@@ -2,7 +2,7 @@
 //!
 //! Its certificates are the test-only ones of `testdata/tls`; its users are in this file.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::Command};
 
 use super::Broker;
 use crate::free_port;
@@ -38,6 +38,33 @@ impl Secured {
     ///
     /// When it does not start; the message has the end of its log.
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// One where users may do only what they are granted by [`grant`](Self::grant); who comes by the plain
+    /// listener may do everything.
+    pub fn with_acls() -> Self {
+        Self::start_with(&[
+            ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+            ("super.users", "User:ANONYMOUS"),
+        ])
+    }
+
+    /// Grants the user rights, each as `kind:name:operation`: `topic:orders:Read`.
+    ///
+    /// # Panics
+    ///
+    /// When the broker refuses; the message has the words of `scripts/acls`.
+    pub fn grant(&self, rights: &[&str]) {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut command = Command::new(root.join("scripts/acls"));
+        let output = command.arg(self.broker.bootstrap()).arg(USER).args(rights).output();
+        let output = output.expect("bash is there");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "scripts/acls {rights:?}: {said}");
+    }
+
+    fn start_with(more: &[(&str, &str)]) -> Self {
         let names = ["SSL", "MISNAMED", "SASL_SSL", "SASL_PLAINTEXT"];
         let listeners = names.map(|name| (name, free_port()));
         let users = ["256", "512"]
@@ -45,8 +72,8 @@ impl Secured {
         let format: Vec<&str> =
             users.iter().flat_map(|user| ["--add-scram", user.as_str()]).collect();
         let settings = settings();
-        let settings: Vec<(&str, &str)> =
-            settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let settings = settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let settings: Vec<(&str, &str)> = settings.chain(more.iter().copied()).collect();
         let broker = Broker::start_listening(&settings, &listeners, &format);
         let [ssl, misnamed, sasl_ssl, sasl_plaintext] =
             listeners.map(|(_, port)| format!("127.0.0.1:{port}"));

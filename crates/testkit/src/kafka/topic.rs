@@ -39,7 +39,8 @@ pub fn create_topic(bootstrap: &str, name: &str, partitions: i32) {
 
 /// Creates a topic with topic settings such as `cleanup.policy`.
 pub fn create_topic_with(bootstrap: &str, name: &str, partitions: i32, settings: &[(&str, &str)]) {
-    let mut topic = NewTopic::new(name, partitions, TopicReplication::Fixed(1));
+    // As often as brokers have it by default: once where there is one.
+    let mut topic = NewTopic::new(name, partitions, TopicReplication::Fixed(-1));
     for (key, value) in settings {
         topic = topic.set(key, value);
     }
@@ -83,6 +84,16 @@ pub(super) fn led_partitions(consumer: &BaseConsumer, name: &str) -> i32 {
     let led =
         topic.map_or(0, |topic| topic.partitions().iter().filter(|p| p.leader() >= 0).count());
     i32::try_from(led).expect("a partition number is an i32")
+}
+
+/// Waits until all replicas of all partitions are in step.
+pub(super) fn settled(bootstrap: &str) {
+    let consumer = consumer(bootstrap);
+    eventually(2 * PATIENCE, "all replicas are in step", || {
+        let metadata = consumer.fetch_metadata(None, PATIENCE).ok()?;
+        let mut partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
+        partitions.all(|p| p.leader() >= 0 && p.isr().len() == p.replicas().len()).then_some(())
+    });
 }
 
 /// The offset after the last record of each partition (control records of transactions count).

@@ -113,7 +113,8 @@ impl Worker {
                 let factor = format!("{topic}.storage.replication.factor");
                 let named =
                     setup.worker(&format!("{topic}.storage.topic"), &format!("{cluster}-{topic}"));
-                named.worker(&factor, "1")
+                // As often as brokers have it: once where there is one.
+                named.worker(&factor, "-1")
             },
         )
     }

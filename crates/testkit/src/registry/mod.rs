@@ -24,7 +24,7 @@ pub fn url() -> &'static str {
     static URL: OnceLock<String> = OnceLock::new();
     URL.get_or_init(|| match std::env::var("COPYCAT_TEST_REGISTRY") {
         Ok(url) => url,
-        Err(_) => shared::script("registry").unwrap_or_else(|error| {
+        Err(_) => shared::script(&["registry"]).unwrap_or_else(|error| {
             panic!("the test needs a Schema Registry; see scripts/servers registry: {error:#}")
         }),
     })

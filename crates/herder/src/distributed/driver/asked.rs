@@ -106,6 +106,8 @@ impl Driver {
             url: self.settings.url.as_str().into(),
             version: self.settings.version.as_str().into(),
             troubles: self.word.troubles.clone(),
+            group: self.settings.group.as_str().into(),
+            settings: self.settings.alike.iter().cloned().collect(),
         };
         self.say(vec![said.written()], done);
     }

@@ -4,11 +4,13 @@
 //! writes the leader's transactions, and threads for whatever connector code may block. All of them
 //! tell the driver what happened by [`Input`]s; the driver waits for nothing else.
 
+mod alike;
 mod asked;
 mod readers;
 mod report;
 mod seats;
 mod show;
+mod waits;
 mod writer;
 
 use super::cluster::WorkerId;
@@ -23,6 +25,7 @@ use crate::error::{Answer, HerderError};
 use crate::hands::{Hands, TaskKey, Told};
 use crate::state::Done;
 use crate::view::View;
+use alike::{Differences, Strangers, until_answered};
 use api::Result;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use kafka::ClientSettings;
@@ -34,6 +37,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
+use waits::Waits;
 
 /// How often time itself is an event, and statuses are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -49,8 +53,14 @@ pub struct ClusterSettings {
     pub url: String,
     /// Of the program.
     pub version: String,
+    /// `group.id`.
+    pub group: String,
+    /// What all workers of a cluster should have alike, beside their topics: told where they do not.
+    pub alike: Vec<(String, String)>,
     pub config: LogSettings,
     pub status: LogSettings,
+    /// `offset.storage.topic`, which the worker reads and writes by itself.
+    pub offsets_topic: String,
     /// The topic of the membership group: as many workers as it has partitions.
     pub members: CompactedTopic,
     /// Of the membership group's consumer, `group.id` and session included.
@@ -85,9 +95,11 @@ pub(crate) enum Input {
         seat: Seat,
         proof: Arc<Membership>,
     },
+    /// `live`: it was said after this worker had read to the end.
     Said {
         worker: WorkerId,
         said: Option<Said>,
+        live: bool,
     },
     /// Statuses in the topic have changed.
     StatusesRead,
@@ -147,6 +159,8 @@ struct Driver {
     key_maker: KeyMaker,
     /// Where others are reached, by their names.
     urls: BTreeMap<WorkerId, Arc<str>>,
+    waits: Waits,
+    differences: Differences,
     proof: Option<Arc<Membership>>,
     generation: i32,
     orders: Sender<writer::Order>,
@@ -168,27 +182,48 @@ impl Driver {
         let statuses = Arc::new(Mutex::new(Statuses::default()));
         // First what may be refused: nothing has begun then.
         let partitions = ensure_members(&settings, stopped)?;
+        until_answered(stopped, || alike::has_these_topics(&settings, partitions))?;
+        let (waits, strangers) = (Waits::default(), Strangers::default());
         let reader = readers::StatusReader {
             topic: settings.status.topic.name.clone(),
+            waits: waits.clone(),
+            strangers: strangers.clone(),
+            early: Some(BTreeMap::new()),
             statuses: statuses.clone(),
             tell: tell.clone(),
         };
         let status = KafkaLog::open(settings.status.clone(), Box::new(reader), stopped)?;
         let reader = readers::ConfigReader {
             topic: settings.config.topic.name.clone(),
+            waits: waits.clone(),
+            strangers: strangers.clone(),
             state: ConfigState::default(),
             tell: tell.clone(),
             log_levels: settings.log_levels.clone(),
         };
         let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
+        until_answered(stopped, || status.read_to_end(READ_TIMEOUT))?;
+        until_answered(stopped, || strangers.are_gone(&settings))?;
         let leaving = Arc::new(AtomicBool::new(false));
         let (orders, taken) = bounded(16);
-        let (client, topic) = (settings.writer.clone(), config.topic().to_owned());
-        let told = tell.clone();
-        spawn("leader", move || writer::run(&client, &topic, &taken, &told))?;
-        let (client, topic) = (settings.members_consumer.clone(), settings.members.name.clone());
-        let (told, ended) = (tell.clone(), leaving.clone());
-        spawn("members", move || seats::run(&client, &topic, &told, &ended))?;
+        let writer = writer::Writer {
+            settings: settings.writer.clone(),
+            topic: config.topic().to_owned(),
+            group: settings.group.clone(),
+            tell: tell.clone(),
+            waits: waits.clone(),
+        };
+        spawn("leader", move || writer.run(&taken))?;
+        let seats = seats::Seats {
+            settings: settings.members_consumer.clone(),
+            topic: settings.members.name.clone(),
+            partitions,
+            mark: alike::mark(&settings),
+            tell: tell.clone(),
+            ended: leaving.clone(),
+            waits: waits.clone(),
+        };
+        spawn("members", move || seats.run())?;
         let told = tell.clone();
         let hands = Hands::new(
             worker,
@@ -220,6 +255,8 @@ impl Driver {
             status: Some(Arc::new(status)),
             statuses,
             urls: BTreeMap::new(),
+            waits,
+            differences: Differences::default(),
             proof: None,
             generation: -1,
             orders,
@@ -241,6 +278,7 @@ impl Driver {
                     exit = self.step(Event::Tick);
                     self.renew_key();
                     self.report();
+                    self.stale |= self.waits.take_changed();
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -275,7 +313,10 @@ impl Driver {
                 self.proof = Some(proof);
                 Event::Joined(seat)
             }
-            Input::Said { worker, said } => {
+            Input::Said { worker, said, live } => {
+                if let Some(said) = said.as_ref().filter(|_| live) {
+                    self.differences.look(&self.settings, said);
+                }
                 match &said {
                     Some(said) => self.urls.insert(worker.clone(), said.url.clone()),
                     None => self.urls.remove(&worker),
@@ -424,7 +465,12 @@ impl Driver {
     /// Writes records to the status topic.
     fn say(&self, records: Vec<super::topics::Written>, done: impl FnOnce(bool) + Send + 'static) {
         if let Some(log) = &self.status {
-            log.write(records, Box::new(move |outcome| done(outcome.is_ok())));
+            let waits = self.waits.clone();
+            let tell = move |outcome: Result<()>| {
+                waits.tell("the topic of statuses cannot be written", outcome.as_ref().err());
+                done(outcome.is_ok());
+            };
+            log.write(records, Box::new(tell));
         }
     }
 

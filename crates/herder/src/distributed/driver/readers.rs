@@ -1,25 +1,30 @@
 //! What the two topics say, as it is read: the config topic as changes, the status topic as words of
 //! workers and statuses.
 
+use super::alike::Strangers;
+use super::waits::Waits;
 use super::{Input, LogLevels};
-use crate::distributed::cluster::Change;
+use crate::distributed::cluster::{Change, WorkerId};
 use crate::distributed::log::LogReader;
 use crate::distributed::member::Event;
 use crate::distributed::records::{self, Said};
 use crate::distributed::topics::{
-    ConfigEvent, ConfigKey, ConfigState, ReadRecord, StatusKey, Statuses,
+    ConfigEvent, ConfigKey, ConfigState, Oddity, ReadRecord, StatusKey, Statuses,
 };
 use api::Error;
 use config::Props;
 use crossbeam_channel::Sender;
 use data::RawBatch;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Tells of trouble once, and of its end.
-fn tell_of(topic: &str, trouble: Option<&Error>) {
-    match trouble {
-        Some(error) => tracing::warn!("topic {topic} cannot be read: {}", error.report()),
-        None => tracing::info!("topic {topic} is read again"),
+/// A record of our own that cannot be read: told as those of Kafka Connect are.
+fn broken(record: &ReadRecord<'_>) -> Oddity {
+    Oddity {
+        offset: record.offset,
+        key: text(record.key).chars().take(200).collect(),
+        why: "it is not what Copycat writes there, or a later version has written it".to_owned(),
+        undecodable: false,
     }
 }
 
@@ -29,6 +34,8 @@ fn text(key: Option<&[u8]>) -> &str {
 
 pub(super) struct ConfigReader {
     pub(super) topic: String,
+    pub(super) waits: Waits,
+    pub(super) strangers: Strangers,
     pub(super) state: ConfigState,
     pub(super) tell: Sender<Input>,
     pub(super) log_levels: LogLevels,
@@ -73,8 +80,13 @@ impl LogReader for ConfigReader {
         let mut keys = false;
         ReadRecord::each(batch, |record| {
             let key = text(record.key);
-            if let Some(own) = records::read_change(key, record.value) {
-                changes.push(own);
+            match records::read_change(key, record.value) {
+                Some(own) => changes.push(own),
+                None if records::is_change_key(key) => broken(record).warn(batch.tp()),
+                None => {}
+            }
+            if let Some((group, worker)) = records::leader_group(key, record.value) {
+                self.strangers.saw(&group, &self.topic, &worker);
             }
             match self.state.apply(record, live) {
                 Ok(event) => {
@@ -98,12 +110,16 @@ impl LogReader for ConfigReader {
     fn caught_up(&mut self) {}
 
     fn trouble(&mut self, trouble: Option<&Error>) {
-        tell_of(&self.topic, trouble);
+        self.waits.note("the topic of configurations", trouble.map(Error::report));
     }
 }
 
 pub(super) struct StatusReader {
     pub(super) topic: String,
+    pub(super) waits: Waits,
+    pub(super) strangers: Strangers,
+    /// The words that were there at the start, until they have all been read: the last one of each.
+    pub(super) early: Option<BTreeMap<WorkerId, Option<Said>>>,
     pub(super) statuses: Arc<Mutex<Statuses>>,
     pub(super) tell: Sender<Input>,
 }
@@ -112,9 +128,12 @@ impl LogReader for StatusReader {
     fn read(&mut self, batch: &RawBatch, _live: bool) {
         let mut changed = false;
         ReadRecord::each(batch, |record| {
-            if let Some((worker, said)) = Said::read(text(record.key), record.value) {
-                let _gone = self.tell.send(Input::Said { worker, said });
-                return;
+            let key = text(record.key);
+            if let Some((worker, said)) = Said::read(key, record.value) {
+                return self.said(worker, said);
+            }
+            if Said::is_key(key) {
+                return broken(record).warn(batch.tp());
             }
             if record.value.is_none()
                 && let Some(key @ StatusKey::Topic { .. }) = StatusKey::parse(text(record.key))
@@ -132,9 +151,29 @@ impl LogReader for StatusReader {
         }
     }
 
-    fn caught_up(&mut self) {}
+    fn caught_up(&mut self) {
+        for (worker, said) in self.early.take().into_iter().flatten() {
+            let _gone = self.tell.send(Input::Said { worker, said, live: false });
+        }
+    }
 
     fn trouble(&mut self, trouble: Option<&Error>) {
-        tell_of(&self.topic, trouble);
+        self.waits.note("the topic of statuses", trouble.map(Error::report));
+    }
+}
+
+impl StatusReader {
+    fn said(&mut self, worker: WorkerId, said: Option<Said>) {
+        if let Some(said) = said.as_ref().filter(|said| !said.group.is_empty()) {
+            self.strangers.saw(&said.group, &self.topic, &worker.name);
+        }
+        match &mut self.early {
+            Some(early) => {
+                early.insert(worker, said);
+            }
+            None => {
+                let _gone = self.tell.send(Input::Said { worker, said, live: true });
+            }
+        }
     }
 }

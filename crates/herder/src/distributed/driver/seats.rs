@@ -3,16 +3,21 @@
 //! Invariant: a seat is told with the proof of its own generation, taken after the poll that gave it.
 
 use super::Input;
+use super::waits::Waits;
 use crate::distributed::log::{Membership, rest};
 use crate::distributed::member::Event;
 use crate::distributed::membership::Seat;
+use api::Error;
 use crossbeam_channel::Sender;
 use data::TopicPartition;
-use kafka::{ClientHandle, ClientSettings, PollLimits, Position, Rebalance, SinkConsumer};
+use kafka::{
+    ClientHandle, ClientSettings, ErrorKind, PollLimits, Position, Rebalance, SinkConsumer,
+};
+use runtime::kafka_error;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(100);
 const LIMITS: PollLimits = PollLimits { rows_max: 1, bytes_max: 1 << 10 };
@@ -50,62 +55,136 @@ impl Rebalance for Handler {
     }
 }
 
-/// Keeps the membership until `ended`, and then leaves the group.
-pub(super) fn run(
-    settings: &ClientSettings,
-    topic: &str,
-    tell: &Sender<Input>,
-    ended: &AtomicBool,
-) {
-    while !ended.load(Ordering::Acquire) {
-        if let Err(error) = keep(settings, topic, tell, ended) {
-            tracing::warn!("the workers' group: {error}; joined again in a while");
-            if tell.send(Input::Event(Event::Lost)).is_err() {
-                return;
+/// Keeps the membership until it is ended, and then leaves the group.
+pub(super) struct Seats {
+    pub(super) settings: ClientSettings,
+    pub(super) topic: String,
+    pub(super) partitions: i32,
+    /// What leaders write beside the group's position.
+    pub(super) mark: String,
+    pub(super) tell: Sender<Input>,
+    pub(super) ended: Arc<AtomicBool>,
+    pub(super) waits: Waits,
+}
+
+/// What waits where the group gives no seat.
+const JOINING: &str = "the group of workers gives this one no place";
+
+impl Seats {
+    pub(super) fn run(&self) {
+        while !self.is_ended() {
+            if let Err(error) = self.keep() {
+                self.waits.tell(JOINING, Some(&self.refused(error)));
+                if self.tell.send(Input::Event(Event::Lost)).is_err() {
+                    return;
+                }
+                rest(AGAIN, &|| self.is_ended());
             }
-            rest(AGAIN, &|| ended.load(Ordering::Acquire));
         }
+    }
+
+    fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn keep(&self) -> kafka::Result<()> {
+        let owned = Arc::new(Mutex::new(Owned::default()));
+        let mut consumer = SinkConsumer::new(&self.settings, Box::new(Handler(owned.clone())))?;
+        consumer.subscribe(&[&self.topic])?;
+        let mut told: Option<Seat> = None;
+        let mut spare = Spare::default();
+        while !self.is_ended() {
+            let polled = consumer.poll(POLL, LIMITS)?;
+            if let Some(error) = consumer.fatal_error() {
+                return Err(error);
+            }
+            for trouble in polled.errors {
+                // Brokers that come and go are not worth a word: the session is.
+                if !trouble.error.is_retriable() {
+                    self.waits.tell(JOINING, Some(&self.refused(trouble.error)));
+                }
+            }
+            let (partitions, lost) = {
+                let mut owned = owned.lock().unwrap_or_else(PoisonError::into_inner);
+                (owned.partitions.clone(), std::mem::take(&mut owned.lost))
+            };
+            if lost {
+                told = None;
+                if self.tell.send(Input::Event(Event::Lost)).is_err() {
+                    break;
+                }
+            }
+            let seat = Seat { generation: consumer.handle().generation()?, partitions };
+            if spare.is_one(&seat) {
+                self.waits.tell(JOINING, Some(&self.spare()));
+            }
+            let joined = seat.generation >= 0 && (told.is_some() || !seat.partitions.is_empty());
+            if joined && told.as_ref() != Some(&seat) {
+                if !seat.partitions.is_empty() {
+                    self.waits.tell(JOINING, None);
+                }
+                let group = consumer.handle().group_metadata()?;
+                // Of the leader the highest.
+                let any = seat.partitions.last().copied().unwrap_or(0);
+                let place = Position::new(TopicPartition::new(&*self.topic, any), 0);
+                let place = place.with_metadata(&*self.mark);
+                let proof = Arc::new(Membership { group, seat: place });
+                told = Some(seat.clone());
+                if self.tell.send(Input::Joined { seat, proof }).is_err() {
+                    break;
+                }
+            }
+        }
+        consumer.leave();
+        Ok(())
+    }
+
+    fn refused(&self, error: kafka::Error) -> Error {
+        let (group, topic) =
+            (self.settings.get("group.id").map_or("", String::as_str), &self.topic);
+        match error.kind() {
+            ErrorKind::Authorization => Error::config(error.to_string()).hint(format!(
+                "grant the worker's principal Read on Group {group}, and Describe and Read on Topic {topic}"
+            )),
+            _ => kafka_error(error),
+        }
+    }
+
+    fn spare(&self) -> Error {
+        let Seats { topic, partitions, .. } = self;
+        Error::retriable(format!(
+            "topic {topic} has {partitions} partitions, so that a cluster has as many workers at most, and \
+             others have them all; this worker takes the place of one that goes"
+        ))
+        .hint(format!(
+            "stop a worker; or for more, stop all of them, kafka-topics.sh --bootstrap-server HOST:PORT \
+             --alter --topic {topic} --partitions MORE, and start them again (copycat.members.max counts \
+             only when the topic is made)"
+        ))
     }
 }
 
-fn keep(
-    settings: &ClientSettings,
-    topic: &str,
-    tell: &Sender<Input>,
-    ended: &AtomicBool,
-) -> kafka::Result<()> {
-    let owned = Arc::new(Mutex::new(Owned::default()));
-    let mut consumer = SinkConsumer::new(settings, Box::new(Handler(owned.clone())))?;
-    consumer.subscribe(&[topic])?;
-    let mut told: Option<Seat> = None;
-    while !ended.load(Ordering::Acquire) {
-        consumer.poll(POLL, LIMITS)?;
-        if let Some(error) = consumer.fatal_error() {
-            return Err(error);
+/// Notices that a member is given nothing for longer than a newcomer waits for its share.
+#[derive(Default)]
+struct Spare {
+    since: Option<(i32, Instant)>,
+}
+
+impl Spare {
+    fn is_one(&mut self, seat: &Seat) -> bool {
+        const SHARE_WAIT: Duration = Duration::from_secs(4);
+        if seat.generation < 0 || !seat.partitions.is_empty() {
+            self.since = None;
+            return false;
         }
-        let (partitions, lost) = {
-            let mut owned = owned.lock().unwrap_or_else(PoisonError::into_inner);
-            (owned.partitions.clone(), std::mem::take(&mut owned.lost))
-        };
-        if lost {
-            told = None;
-            if tell.send(Input::Event(Event::Lost)).is_err() {
-                break;
+        match self.since {
+            Some((generation, since)) if generation == seat.generation => {
+                since.elapsed() >= SHARE_WAIT
             }
-        }
-        let seat = Seat { generation: consumer.handle().generation()?, partitions };
-        let joined = seat.generation >= 0 && (told.is_some() || !seat.partitions.is_empty());
-        if joined && told.as_ref() != Some(&seat) {
-            let group = consumer.handle().group_metadata()?;
-            let any = seat.partitions.first().copied().unwrap_or(0);
-            let place = Position::new(TopicPartition::new(topic, any), 0);
-            let proof = Arc::new(Membership { group, seat: place });
-            told = Some(seat.clone());
-            if tell.send(Input::Joined { seat, proof }).is_err() {
-                break;
+            _ => {
+                self.since = Some((seat.generation, Instant::now()));
+                false
             }
         }
     }
-    consumer.leave();
-    Ok(())
 }

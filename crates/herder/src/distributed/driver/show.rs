@@ -52,6 +52,7 @@ impl Driver {
         view.keys = self.keys.clone();
         view.leader = leader;
         view.ready |= self.member.is_seated();
+        view.waits = self.waits.text();
     }
 
     fn connector_view(

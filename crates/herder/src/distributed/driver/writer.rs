@@ -1,8 +1,9 @@
 //! The leader's transactions, on a thread of its own: they wait for brokers.
 
 use super::Input;
+use super::waits::Waits;
 use crate::distributed::cluster::Change;
-use crate::distributed::log::{LeaderError, LeaderWriter, Membership};
+use crate::distributed::log::{LeaderError, LeaderWriter, Membership, rest};
 use crate::distributed::member::{Commit, Event};
 use crate::distributed::records;
 use crate::distributed::topics::{ConfigRecord, Properties, Written};
@@ -28,67 +29,92 @@ pub(super) enum Order {
 }
 
 /// Carries orders out until nobody gives any more.
-pub(super) fn run(
-    settings: &ClientSettings,
-    topic: &str,
-    orders: &Receiver<Order>,
-    tell: &Sender<Input>,
-) {
-    let mut writer: Option<LeaderWriter> = None;
-    for order in orders {
-        let event = match order {
-            Order::Init { attempt } => {
-                // The one before must not be in the way.
-                writer = None;
-                let outcome = match LeaderWriter::claim(settings, topic, TIMEOUT) {
-                    Ok(claimed) => {
-                        writer = Some(claimed);
-                        Ok(())
-                    }
-                    Err(error) => {
-                        tracing::warn!("this worker leads, and cannot write: {error}");
-                        Err(())
-                    }
-                };
-                Event::WriterReady { attempt, outcome }
-            }
-            Order::Commit { version, changes, proof } => {
-                let outcome = match &mut writer {
-                    None => Commit::Fenced,
-                    Some(writer) => commit(writer, &changes, &proof),
-                };
-                Event::Committed { version, outcome }
-            }
-        };
-        if tell.send(Input::Event(event)).is_err() {
-            return;
-        }
-    }
+pub(super) struct Writer {
+    /// With the cluster's `transactional.id`.
+    pub(super) settings: ClientSettings,
+    pub(super) topic: String,
+    pub(super) group: String,
+    pub(super) tell: Sender<Input>,
+    pub(super) waits: Waits,
 }
 
-fn commit(writer: &mut LeaderWriter, changes: &[Change], proof: &Membership) -> Commit {
-    let records: Vec<Written> = changes.iter().flat_map(written).collect();
-    match writer.write(&records, proof, TIMEOUT) {
-        Ok(()) => Commit::Done,
-        Err(LeaderError::Deposed(_)) => Commit::Fenced,
-        Err(LeaderError::NotMember(_)) => Commit::Stale,
-        Err(LeaderError::Forbidden(error)) => {
-            tracing::error!("this worker leads, and may not write: {}", error.report());
-            Commit::Stale
+/// What waits where it cannot write.
+const LEADING: &str = "this worker leads, and cannot write";
+/// Before the same is tried again that people have to change something for.
+const FORBIDDEN_PAUSE: Duration = Duration::from_secs(2);
+
+impl Writer {
+    pub(super) fn run(self, orders: &Receiver<Order>) {
+        let mut writer: Option<LeaderWriter> = None;
+        for order in orders {
+            let event = match order {
+                Order::Init { attempt } => {
+                    // The one before must not be in the way.
+                    drop(writer.take());
+                    let claimed = LeaderWriter::claim(&self.settings, &self.topic, TIMEOUT);
+                    let outcome = match claimed {
+                        Ok(claimed) => {
+                            writer = Some(claimed);
+                            Ok(())
+                        }
+                        Err(error) => {
+                            self.wait_for_people(&error);
+                            Err(())
+                        }
+                    };
+                    Event::WriterReady { attempt, outcome }
+                }
+                Order::Commit { version, changes, proof } => {
+                    let outcome = match &mut writer {
+                        None => Commit::Fenced,
+                        Some(writer) => self.commit(writer, &changes, &proof),
+                    };
+                    Event::Committed { version, outcome }
+                }
+            };
+            if self.tell.send(Input::Event(event)).is_err() {
+                return;
+            }
         }
-        Err(LeaderError::Failed(error)) => {
-            tracing::warn!("a change of the cluster was not written: {error}; tried again");
-            Commit::Stale
+    }
+
+    fn commit(&self, writer: &mut LeaderWriter, changes: &[Change], proof: &Membership) -> Commit {
+        let records: Vec<Written> =
+            changes.iter().flat_map(|change| written(change, &self.group)).collect();
+        match writer.write(&records, proof, TIMEOUT) {
+            Ok(()) => {
+                self.waits.tell(LEADING, None);
+                Commit::Done
+            }
+            Err(LeaderError::Deposed(_)) => Commit::Fenced,
+            Err(LeaderError::NotMember(_)) => Commit::Stale,
+            Err(error @ LeaderError::Unknown(_)) => {
+                self.wait_for_people(&error);
+                Commit::Unknown
+            }
+            Err(error) => {
+                self.wait_for_people(&error);
+                Commit::Stale
+            }
         }
-        Err(LeaderError::Unknown(error)) => {
-            tracing::warn!("whether a change of the cluster was written is open: {error}");
-            Commit::Unknown
+    }
+
+    /// Says why it does not work, and leaves whoever can mend it some time.
+    fn wait_for_people(&self, error: &LeaderError) {
+        match error {
+            LeaderError::Forbidden(error) => {
+                self.waits.tell(LEADING, Some(error));
+                rest(FORBIDDEN_PAUSE, &|| false);
+            }
+            other => {
+                self.waits.tell(LEADING, Some(&api::Error::retriable(other.to_string())));
+            }
         }
     }
 }
 
 /// The records of a change.
-fn written(change: &Change) -> Vec<Written> {
+fn written(change: &Change, group: &str) -> Vec<Written> {
     let record = match change {
         Change::Connector { name, config } => ConfigRecord::Connector {
             name: name.to_string(),
@@ -102,6 +128,9 @@ fn written(change: &Change) -> Vec<Written> {
             let tasks: Vec<Properties> = tasks.iter().map(properties).collect();
             let records = ConfigRecord::tasks(name, &tasks);
             return records.iter().map(ConfigRecord::written).collect();
+        }
+        Change::Led { version, worker } => {
+            return vec![records::write_led(*version, worker, group)];
         }
         own => return records::write_change(own).into_iter().collect(),
     };

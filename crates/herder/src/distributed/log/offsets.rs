@@ -35,7 +35,8 @@ impl LogReader for Reader {
             let (key, value) = (batch.key(row), batch.value(row));
             if let Err(why) = entries.apply(key, value.as_deref(), record.timestamp) {
                 tracing::warn!(
-                    "{}: the record at offset {} with key '{}' is no source offset: {why}",
+                    "{}: the record at offset {} with key '{}' is no source offset: {why}. It is passed \
+                     over; it goes with a record of that key without a value (a tombstone)",
                     batch.tp(),
                     record.offset,
                     String::from_utf8_lossy(key.unwrap_or_default())

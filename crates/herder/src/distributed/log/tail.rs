@@ -100,7 +100,8 @@ impl Tail {
         set(&self.shared.reading, Some(consumer.waker()));
         for tp in &self.places {
             if !self.positions.contains_key(tp) {
-                let marks = consumer.handle().watermarks(tp, ASK_TIMEOUT).map_err(kafka_error)?;
+                let marks = consumer.handle().watermarks(tp, ASK_TIMEOUT);
+                let marks = marks.map_err(|error| self.explained(error))?;
                 self.positions.insert(tp.clone(), marks.low);
             }
         }
@@ -119,7 +120,7 @@ impl Tail {
             if self.gather() || self.shared.is_closed() {
                 return Ok(());
             }
-            let polled = consumer.poll(POLL, LIMITS).map_err(kafka_error)?;
+            let polled = consumer.poll(POLL, LIMITS).map_err(|error| self.explained(error))?;
             self.take(&polled);
             self.settle();
             if let Some(fatal) = consumer.fatal_error() {
@@ -145,7 +146,7 @@ impl Tail {
 
     fn look(&mut self, polled: &Polled) -> Result<()> {
         for trouble in &polled.errors {
-            let error = kafka_error(trouble.error.clone());
+            let error = self.explained(trouble.error.clone());
             match (&trouble.at, trouble.error.kind()) {
                 // The topic was emptied or made anew: what is there now is all there is.
                 (Some(tp), ErrorKind::OffsetOutOfRange) => {
@@ -157,6 +158,20 @@ impl Tail {
             }
         }
         Ok(())
+    }
+
+    /// What is wrong, with the right that lacks where it is one, and what a topic that is gone means.
+    fn explained(&self, error: kafka::Error) -> Error {
+        let topic = &self.topic;
+        match error.kind() {
+            ErrorKind::Authorization => Error::config(error.to_string())
+                .hint(format!("grant the worker's principal Describe and Read on Topic {topic}")),
+            ErrorKind::UnknownTopic => Error::retriable(error.to_string()).hint(format!(
+                "the topic is gone: what was read stays in force until this worker ends. Stop all workers, \
+                 restore topic {topic} or begin with an empty one, and start them again"
+            )),
+            _ => kafka_error(error),
+        }
     }
 
     /// Tells of trouble when it begins and when it is over.

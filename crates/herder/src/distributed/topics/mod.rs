@@ -62,9 +62,13 @@ pub struct Oddity {
 }
 
 impl Oddity {
-    /// Tells of it, once, with its place.
+    /// Tells of it, once, with its place and what to do.
     pub fn warn(&self, place: &data::TopicPartition) {
-        tracing::warn!("{place}: {self}");
+        tracing::warn!(
+            "{place}: {self}. What was known before stays. The next record with its key takes its place: \
+             for a connector, PUT its configuration again; a key that nobody knows goes with a record of \
+             that key without a value (a tombstone)"
+        );
     }
 }
 
