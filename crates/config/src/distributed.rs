@@ -1,7 +1,7 @@
 //! The keys of a distributed worker's property file, beside those of every worker.
 
 use crate::inter_worker::InterWorkerConfig;
-use crate::worker::{ExactlyOnceSupport, WorkerConfig};
+use crate::worker::WorkerConfig;
 use crate::{Config, ConfigError};
 
 /// Keys of a distributed worker.
@@ -96,12 +96,6 @@ fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
             errors.push(ConfigError::new(key, text));
         }
     }
-    if worker.exactly_once_source_support != ExactlyOnceSupport::Disabled {
-        let text = "distributed workers give the records of sources at least once for now: what a \
-                    worker that was lost has open is not fenced where a connector gets fewer tasks. A \
-                    standalone worker gives them exactly once";
-        errors.push(ConfigError::new("exactly.once.source.support", text));
-    }
     let offsets = worker.offset_storage_topic.as_deref().unwrap_or_default();
     let topics = [
         ("config.storage.topic", config.config_storage_topic.as_str()),
@@ -161,8 +155,6 @@ mod tests {
     fn topics_that_are_the_same_and_slow_heartbeats_are_refused() {
         let error = parse(&[("status.storage.topic", "c")]).unwrap_err();
         assert!(error.contains("is topic c, which is config.storage.topic already"), "{error}");
-        let error = parse(&[("exactly.once.source.support", "enabled")]).unwrap_err();
-        assert!(error.contains("A standalone worker gives them exactly once"), "{error}");
         let error = parse(&[("heartbeat.interval.ms", "3000")]).unwrap_err();
         assert!(error.contains("a third of session.timeout.ms (6000)"), "{error}");
     }

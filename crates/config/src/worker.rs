@@ -206,7 +206,8 @@ pub struct WorkerConfig {
 
     /// Whether sources give each record exactly once where their connector can: records and offsets
     /// are then written in one transaction. Needs group.id and offset.storage.topic, also in
-    /// standalone mode. `preparing` is for rolling upgrades of clusters and means disabled here.
+    /// standalone mode. `preparing` is for rolling upgrades of clusters: first every worker is restarted with
+    /// it, then every worker with `enabled`. A standalone worker takes it for disabled.
     #[config(key = "exactly.once.source.support", default = "disabled", case_insensitive,
         importance = high)]
     pub exactly_once_source_support: ExactlyOnceSupport,

@@ -5,7 +5,7 @@
 
 use crate::state::OffsetsRefused;
 use config::{Given, Props};
-use runtime::{ActiveTopics, OffsetsChange, StatusCell, StopMode, TaskHandle, Worker};
+use runtime::{ActiveTopics, Confirm, OffsetsChange, StatusCell, StopMode, TaskHandle, Worker};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,11 @@ pub(crate) enum Told {
     OffsetsAltered {
         name: String,
         outcome: Result<String, OffsetsRefused>,
+    },
+    Fenced {
+        name: String,
+        attempt: u64,
+        outcome: Result<(), String>,
     },
     /// A task was started: to be given to [`Hands::started`].
     Started {
@@ -103,9 +108,16 @@ impl Hands {
         });
     }
 
-    pub(crate) fn alter_offsets(&self, name: String, config: Props, change: OffsetsChange) {
+    /// `producers`: as many transactional producers as may exist, where that is recorded.
+    pub(crate) fn alter_offsets(
+        &self,
+        name: String,
+        config: Props,
+        change: OffsetsChange,
+        producers: Option<u32>,
+    ) {
         self.elsewhere("alter-offsets", move |worker| {
-            let outcome = worker.alter_offsets(&name, &config, &change);
+            let outcome = worker.alter_offsets(&name, &config, &change, producers);
             let outcome = outcome.map_err(|error| match error.kind {
                 api::ErrorKind::Retriable => OffsetsRefused::Failed(error.report()),
                 _ => OffsetsRefused::Invalid(error.report()),
@@ -114,7 +126,19 @@ impl Hands {
         });
     }
 
-    pub(crate) fn start_task(&mut self, key: TaskKey, config: Props) {
+    /// Takes the transactional ids of so many tasks over from whoever has them.
+    pub(crate) fn fence(&self, name: String, attempt: u64, config: Props, producers: u32) {
+        self.elsewhere("fence", move |worker| {
+            let fenced = worker.fence_producers(&name, &config, producers);
+            if let Err(error) = &fenced {
+                tracing::warn!(connector = %name, "former tasks are not fenced: {}", error.report());
+            }
+            Told::Fenced { name, attempt, outcome: fenced.map_err(|error| error.report()) }
+        });
+    }
+
+    /// `confirm`: where the task may have to ask before it writes.
+    pub(crate) fn start_task(&mut self, key: TaskKey, config: Props, confirm: Option<Confirm>) {
         let topics = self.topics(&key.0);
         let status = self.worker.new_status(topics);
         let task = Task { status: status.clone(), handle: None, stop: None };
@@ -123,7 +147,7 @@ impl Hands {
         tracing::debug!(connector = %name, task = number, token, "the task is started");
         self.elsewhere("start-task", move |worker| {
             let (name, _, task) = &key;
-            let handle = worker.start_task(name, *task, &config, status);
+            let handle = worker.start_task(name, *task, &config, status, confirm);
             Told::Started { key, handle }
         });
     }

@@ -31,6 +31,7 @@ pub use sink::{
     Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, Mirror, SinkTaskHandle,
     SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error, spawn_sink_task,
 };
+pub use source::Confirm;
 pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
 pub use worker::{
     Change, ConfigInfo, ConfigInfos, Direction, OffsetsChange, PluginInfo, PluginKind, SELF_ASSIGN,

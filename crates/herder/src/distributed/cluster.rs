@@ -136,6 +136,12 @@ pub enum Change {
         name: Arc<str>,
         placement: Option<Placement>,
     },
+    /// So many transactional producers of a connector may exist; those of a task set that is over are
+    /// fenced before it is written.
+    TaskCount {
+        name: Arc<str>,
+        tasks: u32,
+    },
     /// Tasks are to start again, wherever they run. Means nothing once it is history.
     Restart {
         name: Arc<str>,
@@ -158,6 +164,7 @@ impl Change {
             | Change::Target { name, .. }
             | Change::Tasks { name, .. }
             | Change::Placement { name, .. }
+            | Change::TaskCount { name, .. }
             | Change::Restart { name, .. } => Some(name),
             Change::SessionKey(_) | Change::Led { .. } => None,
         }
@@ -173,6 +180,9 @@ pub struct Entry {
     pub target: Option<Target>,
     pub tasks: Vec<Props>,
     pub placement: Option<Placement>,
+    /// How many transactional producers may exist, outliving the connector; none: nobody knows, for it
+    /// never had any.
+    pub producers: Option<u32>,
 }
 
 impl Entry {
@@ -181,7 +191,19 @@ impl Entry {
     }
 
     fn is_empty(&self) -> bool {
-        self.config.is_none() && self.target.is_none() && self.placement.is_none()
+        let fenced = self.producers.is_none_or(|producers| producers == 0);
+        self.config.is_none() && self.target.is_none() && self.placement.is_none() && fenced
+    }
+
+    /// Somebody holds a slot: what runs there may write.
+    pub fn is_held(&self) -> bool {
+        let mut slots = self.placement.iter().flat_map(|placement| &placement.slots);
+        slots.any(|slot| matches!(slot, Slot::Held { .. }))
+    }
+
+    /// The number of its tasks.
+    pub fn task_count(&self) -> u32 {
+        u32::try_from(self.tasks.len()).unwrap_or(u32::MAX)
     }
 
     /// The token under which a worker holds a task.
@@ -224,6 +246,7 @@ impl Cluster {
             Change::Target { target, .. } => entry.target = target,
             Change::Tasks { tasks, .. } => entry.tasks = tasks,
             Change::Placement { placement, .. } => entry.placement = placement,
+            Change::TaskCount { tasks, .. } => entry.producers = Some(tasks),
             Change::Restart { .. } | Change::SessionKey(_) | Change::Led { .. } => {}
         }
         if entry.is_empty() {

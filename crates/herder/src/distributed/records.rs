@@ -37,6 +37,7 @@ pub fn write_change(change: &Change) -> Option<Written> {
         Change::Connector { .. }
         | Change::Target { .. }
         | Change::Tasks { .. }
+        | Change::TaskCount { .. }
         | Change::SessionKey(_) => return None,
     };
     Some((key.into_bytes(), value.map(|value| value.to_string().into_bytes())))

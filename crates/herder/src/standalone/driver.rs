@@ -24,17 +24,19 @@ pub(crate) enum Message {
     },
 }
 
-impl From<Told> for Message {
-    fn from(told: Told) -> Message {
-        Message::Event(match told {
+impl Message {
+    /// None: nothing that a standalone driver has asked for.
+    fn of(told: Told) -> Option<Message> {
+        Some(Message::Event(match told {
             Told::Validated { id, name, outcome } => Event::Validated { id, name, outcome },
             Told::TasksMade { name, attempt, outcome } => {
                 Event::TasksMade { name, attempt, outcome }
             }
             Told::OffsetsAltered { name, outcome } => Event::OffsetsAltered { name, outcome },
             Told::Ended((name, epoch, task)) => Event::TaskEnded { name, epoch, task },
-            Told::Started { key, handle } => return Message::Started { key, handle },
-        })
+            Told::Started { key, handle } => return Some(Message::Started { key, handle }),
+            Told::Fenced { .. } => return None,
+        }))
     }
 }
 
@@ -55,8 +57,10 @@ impl Driver {
         file: Option<StateFile>,
     ) -> Self {
         let tell = move |told: Told| {
-            // The driver outlives its threads unless the process ends.
-            let _gone = events.send(told.into());
+            if let Some(message) = Message::of(told) {
+                // The driver outlives its threads unless the process ends.
+                let _gone = events.send(message);
+            }
         };
         let hands = Hands::new(worker, Arc::new(tell));
         Driver { hands, state: State::default(), view, replies: BTreeMap::new(), file }
@@ -117,10 +121,10 @@ impl Driver {
                 self.hands.make_tasks(name, attempt, config);
             }
             Action::AlterOffsets { name, config, change } => {
-                self.hands.alter_offsets(name, config, change);
+                self.hands.alter_offsets(name, config, change, None);
             }
             Action::StartTask { name, epoch, task, config } => {
-                self.hands.start_task((name, epoch, task), config);
+                self.hands.start_task((name, epoch, task), config, None);
             }
             Action::StopTask { name, epoch, task, leave } => {
                 let mode = if leave { StopMode::Leave } else { StopMode::Stay };

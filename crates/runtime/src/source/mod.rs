@@ -5,6 +5,7 @@
 //! are part of the transactions that hold the records.
 
 mod acknowledged;
+mod confirm;
 mod encode;
 mod letters;
 pub mod offsets;
@@ -18,5 +19,6 @@ mod topics;
 mod work;
 
 pub use output::Delivered;
-pub use settings::SourceTaskSettings;
+pub(crate) use output::not_allowed;
+pub use settings::{Confirm, SourceTaskSettings};
 pub use task::{SourceChain, SourceTaskHandle, spawn_source_task};

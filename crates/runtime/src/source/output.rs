@@ -258,7 +258,8 @@ fn step(
     }
 }
 
-fn not_allowed(settings: &kafka::ClientSettings, error: kafka::Error) -> Error {
+/// Says which rights lack where that is what is wrong.
+pub(crate) fn not_allowed(settings: &kafka::ClientSettings, error: kafka::Error) -> Error {
     let id = settings.get("transactional.id").map_or("", String::as_str).to_owned();
     if error.kind() == ErrorKind::Authorization {
         return Error::config(format!("the transactional.id {id} may not be used: {error}")).hint(

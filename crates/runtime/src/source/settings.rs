@@ -9,6 +9,11 @@ use config::source::TopicGroup;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Asked by a task that has taken its transactional id over, before it reads offsets or writes; waits
+/// until everybody's word is known, or it is told that the task was stopped. False: the task is another's
+/// by now, and ends without a record.
+pub type Confirm = Arc<dyn Fn(&dyn Fn() -> bool) -> api::Result<bool> + Send + Sync>;
+
 /// The settings of one source task.
 #[derive(Clone)]
 pub struct SourceTaskSettings {
@@ -18,6 +23,8 @@ pub struct SourceTaskSettings {
     pub producer: kafka::ClientSettings,
     pub admin: kafka::ClientSettings,
     pub delivered: Delivered,
+    /// Under exactly-once in a cluster; where there is none, whoever is fenced stops for good.
+    pub confirm: Option<Confirm>,
     /// Where the task asks where it stood; under exactly-once the topic of [`Delivered`].
     pub store: Arc<dyn OffsetStore>,
     /// `None`: topics that are missing are left to the broker.

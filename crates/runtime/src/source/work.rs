@@ -79,6 +79,8 @@ pub(super) struct Progress {
     told_resume: bool,
     /// A batch waits until it can be encoded.
     holding: bool,
+    /// Sessions that have ended.
+    sessions: u64,
 }
 
 /// What a task asks when it takes up position.
@@ -120,6 +122,7 @@ impl Work {
             repeats: Repeats::default(),
             told_resume: false,
             holding: false,
+            sessions: 0,
         };
         let offsets = match &settings.delivered {
             Delivered::ExactlyOnce { offsets, .. } => Some(offsets.topic().to_owned()),
@@ -141,8 +144,9 @@ impl Work {
     pub(crate) fn run(mut self) -> Result<()> {
         loop {
             match self.session() {
-                Err(error) if error.kind == ErrorKind::Retriable => {
+                Err(error) if self.can_go_on(&error) => {
                     self.pause(&error);
+                    self.state.sessions += 1;
                     // What was on its way is given again, from the stored offsets on.
                     self.state.acked = Acknowledged::default();
                     self.status.metrics().active(0);
@@ -160,6 +164,9 @@ impl Work {
     }
 
     fn session(&mut self) -> Result<()> {
+        if self.state.sessions > 0 && !self.is_rightful()? {
+            return Ok(());
+        }
         let (producer, how) = (self.producer_settings(), self.settings.delivered.clone());
         self.state.progress_at = Instant::now();
         let mut output = Output::connect(&producer, &how, &mut |error| {
@@ -169,6 +176,9 @@ impl Work {
             self.waiting(error)
         })?;
         self.stop.wake_with(output.waker());
+        if !self.is_rightful()? {
+            return Ok(());
+        }
         match self.rounds(&mut output) {
             Ok(()) => self.finish(&mut output),
             Err(error) if error.kind == ErrorKind::Cancelled => self.finish(&mut output),

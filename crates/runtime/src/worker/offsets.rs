@@ -5,6 +5,7 @@
 //!
 //! Invariant: changes are made only while the connector has no task; the herder sees to that.
 
+mod fence;
 mod requests;
 
 use super::{SELF_ASSIGN, Worker, config_error};
@@ -15,7 +16,7 @@ use config::source::SourceConnectorConfig;
 use config::{Config, Props};
 use data::TopicPartition;
 use kafka::settings::ClientKind;
-use kafka::{Admin, Position, TransactionalProducer};
+use kafka::{Admin, Position};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,15 +61,35 @@ impl Worker {
     ///
     /// # Errors
     /// Offsets that cannot be; retriable where something outside does not answer.
-    pub fn alter_offsets(&self, name: &str, raw: &Props, change: &OffsetsChange) -> Result<String> {
-        self.change_offsets(name, raw, change).map_err(|error| self.discreet(raw, error))
+    ///
+    /// `producers`: as many transactional producers as may exist; where nobody knows, as many as the
+    /// connector would have tasks.
+    pub fn alter_offsets(
+        &self,
+        name: &str,
+        raw: &Props,
+        change: &OffsetsChange,
+        producers: Option<u32>,
+    ) -> Result<String> {
+        let changed = self.change_offsets(name, raw, change, producers);
+        changed.map_err(|error| self.discreet(raw, error))
     }
 
-    fn change_offsets(&self, name: &str, raw: &Props, change: &OffsetsChange) -> Result<String> {
+    fn change_offsets(
+        &self,
+        name: &str,
+        raw: &Props,
+        change: &OffsetsChange,
+        producers: Option<u32>,
+    ) -> Result<String> {
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
             Connector::Source(source) => {
-                self.alter_source(name, raw, &props, source.as_ref(), change)?;
+                let producers = match producers {
+                    Some(producers) => producers,
+                    None => self.make_task_configs(raw)?.len() as u32,
+                };
+                self.alter_source(name, &props, source.as_ref(), change, producers)?;
             }
             Connector::Sink(sink) => self.alter_sink(name, &props, sink.as_ref(), change)?,
         }
@@ -82,14 +103,13 @@ impl Worker {
     fn alter_source(
         &self,
         name: &str,
-        raw: &Props,
         props: &Props,
         source: &dyn SourceConnector,
         change: &OffsetsChange,
+        producers: u32,
     ) -> Result<()> {
         if self.gives_once(props, source) {
-            let tasks = self.make_task_configs(raw)?.len() as u32;
-            let producer = self.fence(name, props, tasks)?;
+            let producer = self.fence(name, props, producers)?;
             let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
             let (topic, store) = self.offset_topics(name, 0, props, &config)?;
             let changes = source_changes(name, props, source, change, store.as_ref())?;
@@ -101,21 +121,6 @@ impl Worker {
         let store = self.offset_store(name, props, source)?;
         let changes = source_changes(name, props, source, change, store.as_ref())?;
         if changes.is_empty() { Ok(()) } else { store.put(name, &changes) }
-    }
-
-    /// Takes the transactional ids of the connector's tasks over, which ends what they left open: the
-    /// topic could not be read to its end before, and a task that still runs would write later. Gives
-    /// the producer of the first task.
-    fn fence(&self, name: &str, props: &Props, tasks: u32) -> Result<TransactionalProducer> {
-        let take_over = |task| -> Result<TransactionalProducer> {
-            let settings = self.source_producer(name, task, props, true)?;
-            let producer = TransactionalProducer::new(&settings).map_err(kafka_error)?;
-            producer.init(TIMEOUT).map_err(kafka_error)?;
-            Ok(producer)
-        };
-        let first = take_over(0)?;
-        (1..tasks).try_for_each(|task| take_over(task).map(drop))?;
-        Ok(first)
     }
 
     fn offset_store(

@@ -7,6 +7,7 @@ use crate::errors::ErrorLog;
 use crate::sink::{
     DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, TaskMaker, Topics, spawn_sink_task,
 };
+use crate::source::Confirm;
 use crate::status::StatusCell;
 use api::{Connector, Converter, Error, Side, SinkConnector, TaskContext, Tolerance};
 use config::connector::SinkConnectorConfig;
@@ -37,11 +38,18 @@ const TOPICS_REFRESH_MS_MAX: u64 = 30_000;
 
 impl Worker {
     /// Starts a task. Its configuration is one of [`Worker::task_configs`]; what it does not allow
-    /// shows as a FAILED status.
-    pub fn start_task(&self, name: &str, task: u32, raw: &Props, status: StatusCell) -> TaskHandle {
+    /// shows as a FAILED status. `confirm` is asked by a source that writes in transactions.
+    pub fn start_task(
+        &self,
+        name: &str,
+        task: u32,
+        raw: &Props,
+        status: StatusCell,
+        confirm: Option<Confirm>,
+    ) -> TaskHandle {
         let _entered = tracing::info_span!("task", connector = name, task).entered();
         status.metrics().starting();
-        match self.try_start(name, task, raw, &status) {
+        match self.try_start(name, task, raw, &status, confirm) {
             Ok(handle) => handle,
             Err(error) => {
                 let error = self.discreet(raw, error);
@@ -56,6 +64,7 @@ impl Worker {
         task: u32,
         raw: &Props,
         status: &StatusCell,
+        confirm: Option<Confirm>,
     ) -> Result<TaskHandle, Error> {
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
@@ -63,7 +72,7 @@ impl Worker {
                 self.start_sink(name, task, props, sink, status).map(TaskHandle::Sink)
             }
             Connector::Source(source) => self
-                .start_source(name, task, &props, source.as_ref(), status)
+                .start_source(name, task, &props, source.as_ref(), status, confirm)
                 .map(TaskHandle::Source),
         }
     }

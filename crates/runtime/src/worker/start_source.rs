@@ -7,10 +7,10 @@ use crate::compacted::CompactedTopic;
 use crate::errors::ErrorLog;
 use crate::source::offsets::{Layered, OffsetFile, OffsetStore, OffsetTopic, OffsetTopicSettings};
 use crate::source::{
-    Delivered, SourceChain, SourceTaskHandle, SourceTaskSettings, spawn_source_task,
+    Confirm, Delivered, SourceChain, SourceTaskHandle, SourceTaskSettings, spawn_source_task,
 };
 use crate::status::StatusCell;
-use api::{Error, ExactlyOnce, Side, SourceConnector, TaskContext};
+use api::{Connector, Error, ExactlyOnce, Side, SourceConnector, TaskContext};
 use config::source::{SourceConnectorConfig, topic_groups};
 use config::worker::ExactlyOnceSupport;
 use config::{Config, Props};
@@ -37,9 +37,11 @@ impl Worker {
         props: &Props,
         connector: &dyn SourceConnector,
         status: &StatusCell,
+        confirm: Option<Confirm>,
     ) -> Result<SourceTaskHandle, Error> {
         let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
-        let settings = self.source_settings(name, task, props, &config, connector)?;
+        let mut settings = self.source_settings(name, task, props, &config, connector)?;
+        settings.confirm = confirm.filter(|_| settings.is_transactional());
         let chain = SourceChain {
             steps: self.plugins.steps(props).map_err(config_error)?,
             key: self.converter("key.converter", Side::Key, props)?,
@@ -89,6 +91,7 @@ impl Worker {
             producer,
             admin,
             delivered,
+            confirm: None,
             store,
             topic_groups: if self.config.topic_creation_enable {
                 topic_groups(props).map_err(config_error)?
@@ -154,6 +157,15 @@ impl Worker {
     pub(super) fn gives_once(&self, props: &Props, connector: &dyn SourceConnector) -> bool {
         self.config.exactly_once_source_support == ExactlyOnceSupport::Enabled
             && connector.exactly_once(props) == ExactlyOnce::Supported
+    }
+
+    /// Whether transactional producers of this connector's tasks are counted: they are to give their
+    /// records exactly once, or other workers may have them do so already.
+    pub fn counts_producers(&self, raw: &Props) -> bool {
+        let support = self.config.exactly_once_source_support;
+        support != ExactlyOnceSupport::Disabled
+            && matches!(self.connector(raw), Ok(Connector::Source(source))
+                if source.exactly_once(raw) == ExactlyOnce::Supported)
     }
 
     /// The topic that a task's offsets are written to, and how they are read: from it, else from where

@@ -182,6 +182,7 @@ fn source(bench: &Bench, outside: &Outside, started: &Arc<AtomicUsize>) -> Sourc
         producer: bench.client(&[]),
         admin: bench.client(&[]),
         delivered: Delivered::AtLeastOnce,
+        confirm: None,
         store,
         topic_groups: None,
         batch_rows_max: 100,

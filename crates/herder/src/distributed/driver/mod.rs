@@ -6,6 +6,8 @@
 
 mod alike;
 mod asked;
+mod carry_out;
+mod confirm;
 mod readers;
 mod report;
 mod seats;
@@ -16,21 +18,20 @@ mod writer;
 use super::cluster::WorkerId;
 use super::keys::{KeyMaker, KeySettings, SessionKeys};
 use super::log::{KafkaLog, LogSettings, Membership};
-use super::member::{Action, Answered, Event, Member, Settings};
+use super::member::{Action, Event, Member, Settings};
 use super::membership::Seat;
 use super::records::Said;
 use super::topics::{ConfigState, SessionKey, StatusKey, Statuses};
 use crate::command::{Command, EVENTS_MAX, Herder};
-use crate::error::{Answer, HerderError};
+use crate::error::Answer;
 use crate::hands::{Hands, TaskKey, Told};
-use crate::state::Done;
 use crate::view::View;
 use alike::{Differences, Strangers, until_answered};
 use api::Result;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use kafka::ClientSettings;
 use report::Reports;
-use runtime::{CompactedTopic, StopMode, TaskHandle, Worker};
+use runtime::{CompactedTopic, TaskHandle, Worker};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,6 +109,8 @@ pub(crate) enum Input {
     KeyRead(SessionKey),
     /// What was said could not be written: it is said again.
     Unsaid(StatusKey),
+    /// A task asks whether it may write.
+    Confirm(confirm::Question),
 }
 
 impl Herder {
@@ -225,6 +228,7 @@ impl Driver {
         };
         spawn("members", move || seats.run())?;
         let told = tell.clone();
+        let kinds = confirm::kinds(worker.clone());
         let hands = Hands::new(
             worker,
             Arc::new(move |what| {
@@ -234,6 +238,7 @@ impl Driver {
         let member = Member::new(
             me.clone(),
             Settings {
+                kinds,
                 partitions,
                 lost_wait_ms: settings.lost_wait_ms,
                 restart_wait_ms: settings.restart_wait_ms,
@@ -340,6 +345,10 @@ impl Driver {
                 self.reports.unsaid(&key);
                 return false;
             }
+            Input::Confirm(question) => {
+                self.confirm(question);
+                return false;
+            }
         };
         self.stale = true;
         self.step(event)
@@ -355,6 +364,9 @@ impl Driver {
             }
             Told::OffsetsAltered { name, outcome } => {
                 Event::OffsetsAltered { name: name.into(), outcome }
+            }
+            Told::Fenced { name, attempt, outcome } => {
+                Event::Fenced { name: name.into(), attempt, outcome }
             }
             Told::Started { key, handle } => {
                 self.task_started(key, handle);
@@ -411,82 +423,6 @@ impl Driver {
             }
         }
         exit
-    }
-
-    fn carry_out(&mut self, action: Action) {
-        match action {
-            Action::ReadToEnd { attempt } => self.read_to_end(attempt),
-            Action::InitWriter { attempt } => self.order(writer::Order::Init { attempt }),
-            Action::Commit { version, changes } => match self.proof.clone() {
-                Some(proof) => self.order(writer::Order::Commit { version, changes, proof }),
-                None => tracing::error!("a worker without a seat decides; nothing is written"),
-            },
-            Action::WriteClaim(claim) => self.write_claim(claim),
-            Action::Forget(worker) => self.say(vec![Said::forgotten(&worker)], |_| {}),
-            Action::Validate { id, name, config } => {
-                self.hands.validate(id, name.to_string(), config);
-            }
-            Action::MakeTasks { name, attempt, config } => {
-                self.hands.make_tasks(name.to_string(), attempt, config);
-            }
-            Action::AlterOffsets { name, config, change } => {
-                self.hands.alter_offsets(name.to_string(), config, change);
-            }
-            Action::StartTask { task: (name, task), token, config } => {
-                self.hands.start_task((name.to_string(), token, task), config);
-            }
-            Action::StopTask { task: (name, task), token, .. } => {
-                self.hands.stop_task((name.to_string(), token, task), StopMode::Leave);
-            }
-            Action::Answer { .. } | Action::Exit => {}
-        }
-    }
-
-    fn order(&self, order: writer::Order) {
-        if self.orders.try_send(order).is_err() {
-            tracing::error!("the leader's writer does not take orders");
-        }
-    }
-
-    /// Asks for the end of the config topic until it was reached.
-    fn read_to_end(&self, attempt: u64) {
-        let Some(log) = &self.config else { return };
-        let tell = self.tell.clone();
-        let done = move |outcome: Result<()>| {
-            let event = match outcome {
-                Ok(()) => Event::CaughtUp { attempt },
-                Err(_) => Event::NotCaughtUp { attempt },
-            };
-            let _gone = tell.send(Input::Event(event));
-        };
-        log.at_end(Instant::now() + READ_TIMEOUT, Box::new(done));
-    }
-
-    /// Writes records to the status topic.
-    fn say(&self, records: Vec<super::topics::Written>, done: impl FnOnce(bool) + Send + 'static) {
-        if let Some(log) = &self.status {
-            let waits = self.waits.clone();
-            let tell = move |outcome: Result<()>| {
-                waits.tell("the topic of statuses cannot be written", outcome.as_ref().err());
-                done(outcome.is_ok());
-            };
-            log.write(records, Box::new(tell));
-        }
-    }
-
-    fn answer(&mut self, id: u64, outcome: std::result::Result<Done, Answered>) {
-        let Some(reply) = self.replies.remove(&id) else { return };
-        let outcome = outcome.map_err(|answered| match answered {
-            Answered::Refused(refusal) => refusal.into(),
-            Answered::NotLeader => HerderError::Elsewhere,
-            Answered::Unknown => HerderError::Failed(
-                "the leader lost its place while it wrote this: look whether it was done, and ask \
-                 again if not"
-                    .to_owned(),
-            ),
-        });
-        // Whoever asked may have stopped waiting.
-        let _gone = reply.send(outcome);
     }
 }
 

@@ -69,6 +69,10 @@ impl ConfigReader {
                 let tasks: Vec<Props> = tasks.map(|(_, config)| config.to_props()).collect();
                 Change::Tasks { name: name.as_str().into(), tasks }
             }
+            ConfigKey::Fencing(name) => {
+                let tasks = found(name).and_then(|state| state.fencing())?;
+                Change::TaskCount { name: name.as_str().into(), tasks }
+            }
             _ => return None,
         })
     }

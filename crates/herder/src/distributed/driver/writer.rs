@@ -132,6 +132,9 @@ fn written(change: &Change, group: &str) -> Vec<Written> {
         Change::Led { version, worker } => {
             return vec![records::write_led(*version, worker, group)];
         }
+        Change::TaskCount { name, tasks } => {
+            ConfigRecord::Fencing { name: name.to_string(), tasks: *tasks }
+        }
         own => return records::write_change(own).into_iter().collect(),
     };
     vec![record.written()]

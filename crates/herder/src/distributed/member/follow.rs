@@ -191,8 +191,9 @@ mod tests {
     #[test]
     fn an_event_of_another_token_ends_nothing() {
         let me = crate::distributed::cluster::WorkerId { name: "a:1".into(), run: 1 };
+        let kinds = super::super::Kinds(Arc::new(|_| super::super::Kind::Source));
         let settings =
-            super::super::Settings { partitions: 1, lost_wait_ms: 0, restart_wait_ms: 0 };
+            super::super::Settings { kinds, partitions: 1, lost_wait_ms: 0, restart_wait_ms: 0 };
         let mut member = Member::new(me, settings);
         let task: TaskKey = ("c".into(), 0);
         member.running.insert(task.clone(), Running { token: 7, stopping: true });

@@ -7,6 +7,7 @@
 //!
 //! Invariant: nothing is decided while a transaction is on its way or before what it wrote was read.
 
+use super::fences::Fences;
 use super::{Action, Answered, Commit, Member, Pending};
 use crate::distributed::cluster::{Change, WorkerId};
 use crate::distributed::membership::View;
@@ -29,9 +30,9 @@ enum Phase {
     Fenced,
 }
 
-/// How long tasks that could not be made are left until they are tried again, at first and at most.
-const MAKE_WAIT_MS: u64 = 1_000;
-const MAKE_WAIT_MAX_MS: u64 = 60_000;
+/// How long something that failed is left until it is tried again, at first and at most.
+const WAIT_MS: u64 = 1_000;
+const WAIT_MAX_MS: u64 = 60_000;
 
 /// What the leader keeps in mind; what must outlive it is in the topic.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub(super) struct Lead {
     pub(super) failures: BTreeMap<Arc<str>, Failure>,
     /// The key that goes into the next transaction.
     key: Option<SessionKey>,
+    /// How far former producers are fenced.
+    pub(super) fences: Fences,
     /// Since when a worker is known to be gone.
     pub(super) gone_since_ms: BTreeMap<WorkerId, u64>,
 }
@@ -94,17 +97,29 @@ pub(super) struct Making {
     pub(super) of: u64,
 }
 
+/// Why the tasks of a configuration could not be made.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) incarnation: u64,
     pub(super) of: u64,
+    pub(super) failed: Failed,
+}
+
+/// Something that is tried again, after longer and longer waits.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
     pub(super) message: String,
-    /// When it was, and how long until the next try.
     at_ms: u64,
     wait_ms: u64,
 }
 
-impl Failure {
+impl Failed {
+    /// It has failed; `before` is the last time it did, one after the other.
+    pub(super) fn again(before: Option<&Failed>, message: String, at_ms: u64) -> Failed {
+        let wait_ms = before.map_or(WAIT_MS, |before| (before.wait_ms * 2).min(WAIT_MAX_MS));
+        Failed { message, at_ms, wait_ms }
+    }
+
     /// It is time to try again. A clock that went back is not waited for.
     pub(super) fn is_over(&self, now_ms: u64) -> bool {
         now_ms >= self.at_ms.saturating_add(self.wait_ms) || now_ms < self.at_ms
@@ -133,12 +148,18 @@ impl Lead {
             remake: BTreeSet::new(),
             failures: BTreeMap::new(),
             key: None,
+            fences: Fences::default(),
             gone_since_ms: BTreeMap::new(),
         }
     }
 
     pub(super) fn is_ready(&self) -> bool {
         self.phase == Phase::Ready
+    }
+
+    /// Offsets of the connector are being changed.
+    pub(super) fn is_altering(&self, connector: &str) -> bool {
+        self.altering.get(connector).is_some_and(|altering| altering.change.is_none())
     }
 
     pub(super) fn caught_up(&mut self) {
@@ -173,11 +194,12 @@ impl Member {
 
     /// Everything that was asked is asked elsewhere; what it was working out, the next one works out.
     pub(super) fn leave_lead(&mut self, actions: &mut Vec<Action>) {
-        let Some(lead) = self.lead.take() else { return };
+        let Some(mut lead) = self.lead.take() else { return };
+        let fencing = lead.fences.take_asked();
         let asked = lead.asked.into_iter().map(|(id, _)| id);
         let checking = lead.checking.into_values().map(|(id, ..)| id);
         let written = lead.writes.into_iter().filter_map(|write| write.asked.map(|(id, _)| id));
-        for id in asked.chain(checking).chain(written) {
+        for id in asked.chain(checking).chain(written).chain(fencing) {
             actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader) });
         }
         for (_, altering) in lead.altering {
@@ -217,6 +239,9 @@ impl Member {
         let attempt = self.next_attempt();
         if let Some(lead) = &mut self.lead {
             lead.phase = Phase::Taking(attempt);
+            for id in lead.fences.forget_all() {
+                actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader) });
+            }
             actions.push(Action::InitWriter { attempt });
         }
     }
@@ -297,7 +322,8 @@ impl Member {
         changes.extend(self.place(now_ms, version, &view, &touched, actions));
         if let Some(lead) = &mut self.lead {
             changes.extend(lead.key.take().map(Change::SessionKey));
-            let waits = !lead.gone_since_ms.is_empty() || !lead.failures.is_empty();
+            let failed = !lead.failures.is_empty() || !lead.fences.failed().is_empty();
+            let waits = !lead.gone_since_ms.is_empty() || failed;
             lead.due = !changes.is_empty() || waits;
         }
         // A new leader says that it leads, so that the others know whom to ask.
@@ -331,9 +357,8 @@ impl Member {
             Err(message) => {
                 let before = lead.failures.get(name);
                 let before = before.filter(|f| f.of == of && f.incarnation == incarnation);
-                let wait_ms =
-                    before.map_or(MAKE_WAIT_MS, |f| (f.wait_ms * 2).min(MAKE_WAIT_MAX_MS));
-                let failure = Failure { incarnation, of, message, at_ms: now_ms, wait_ms };
+                let failed = Failed::again(before.map(|before| &before.failed), message, now_ms);
+                let failure = Failure { incarnation, of, failed };
                 lead.failures.insert(name.clone(), failure);
             }
         }

@@ -8,27 +8,52 @@
 //! - a task starts elsewhere only after its worker has said that it ended, or is certainly gone;
 //! - what holds a task has a higher token than whatever held it before;
 //! - task sets of two generations of a connector never run at the same time;
+//! - where records are given exactly once, nothing of an older set is committed after a newer one's;
 //! - the leader decides on what it has read to the end, after it alone can write;
 //! - a request is answered once, and as done only after its change was read back.
 
+mod events;
+mod fences;
 mod follow;
 mod lead;
 mod requests;
 mod slots;
 
-use super::cluster::{Change, Claim, Cluster, Stance, TaskKey, WorkerId};
+use super::cluster::{Claim, Cluster, Stance, TaskKey, WorkerId};
 use super::membership::Seat;
-use super::topics::SessionKey;
-use crate::state::{Done, OffsetsRefused, Refusal, Request};
-use config::{Given, Props};
+use crate::state::{Done, Target};
+use config::Props;
 use lead::Lead;
-use runtime::OffsetsChange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+pub use events::{Action, Answered, Commit, Event};
+pub use fences::Confirmed;
+
+/// What the records of a connector ask of the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Sink,
+    /// Its records are given at least once.
+    Source,
+    /// Its tasks have transactional producers, or may have them on other workers.
+    OnceSource,
+}
+
+/// Tells the kind of a connector by its configuration, the same one every time.
+#[derive(Clone)]
+pub struct Kinds(pub Arc<dyn Fn(&Props) -> Kind + Send + Sync>);
+
+impl std::fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kinds")
+    }
+}
 
 /// What the operator has set.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    pub kinds: Kinds,
     /// Partitions of the membership topic: as many workers as there can be.
     pub partitions: i32,
     /// How long tasks of a worker that is gone wait for it: `scheduled.rebalance.max.delay.ms` where
@@ -36,201 +61,6 @@ pub struct Settings {
     pub lost_wait_ms: u64,
     /// How long tasks wait for a worker that was stopped to be started again.
     pub restart_wait_ms: u64,
-}
-
-/// Something that has happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Records of the config topic; `live`: they were written after the worker had read to its end.
-    Config {
-        changes: Vec<Change>,
-        live: bool,
-    },
-    /// A worker's word on itself, from the status topic; none: forgotten.
-    Claim {
-        worker: WorkerId,
-        claim: Option<Claim>,
-    },
-    /// The membership group has given this worker these partitions.
-    Joined(Seat),
-    /// The group has given its partitions to others, or cannot be reached any more.
-    Lost,
-    /// A [`Action::ReadToEnd`] is done: what was written before it was asked for has been read.
-    CaughtUp {
-        attempt: u64,
-    },
-    /// The end was not reached in time.
-    NotCaughtUp {
-        attempt: u64,
-    },
-    /// A [`Action::InitWriter`] is done: nobody who had the writer before can write any more.
-    WriterReady {
-        attempt: u64,
-        outcome: Result<(), ()>,
-    },
-    Committed {
-        version: u64,
-        outcome: Commit,
-    },
-    /// The claim written last is on the topic.
-    Claimed,
-    /// It could not be written.
-    NotClaimed,
-    Validated {
-        id: u64,
-        name: Arc<str>,
-        outcome: Result<(), String>,
-    },
-    TasksMade {
-        name: Arc<str>,
-        attempt: u64,
-        outcome: Result<Vec<Props>, String>,
-    },
-    OffsetsAltered {
-        name: Arc<str>,
-        outcome: Result<String, OffsetsRefused>,
-    },
-    /// A task is gone, for whatever reason, after it was told to stop.
-    TaskEnded {
-        task: TaskKey,
-        token: u64,
-    },
-    Asked {
-        id: u64,
-        request: Request,
-    },
-    /// A key that the leader is to write with its next transaction.
-    KeyMade(SessionKey),
-    /// Gives its tasks away and takes no new ones, until it is told otherwise.
-    Drain(bool),
-    /// The process is to end. `returns`: it is expected back.
-    Shutdown {
-        returns: bool,
-    },
-    /// Time has passed.
-    Tick,
-}
-
-impl Event {
-    /// Its name, for the log: what is in it may be secret.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Event::Config { .. } => "Config",
-            Event::Claim { .. } => "Claim",
-            Event::Joined(_) => "Joined",
-            Event::Lost => "Lost",
-            Event::CaughtUp { .. } => "CaughtUp",
-            Event::NotCaughtUp { .. } => "NotCaughtUp",
-            Event::WriterReady { .. } => "WriterReady",
-            Event::Committed { .. } => "Committed",
-            Event::Claimed => "Claimed",
-            Event::NotClaimed => "NotClaimed",
-            Event::Validated { .. } => "Validated",
-            Event::TasksMade { .. } => "TasksMade",
-            Event::OffsetsAltered { .. } => "OffsetsAltered",
-            Event::TaskEnded { .. } => "TaskEnded",
-            Event::Asked { .. } => "Asked",
-            Event::KeyMade(_) => "KeyMade",
-            Event::Drain(_) => "Drain",
-            Event::Shutdown { .. } => "Shutdown",
-            Event::Tick => "Tick",
-        }
-    }
-}
-
-/// How a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commit {
-    Done,
-    /// The membership has moved on: nothing was written.
-    Stale,
-    /// Another one has the writer now: nothing was written.
-    Fenced,
-    /// Nobody knows whether it was written.
-    Unknown,
-}
-
-/// Something to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Read the config topic to its end of now.
-    ReadToEnd {
-        attempt: u64,
-    },
-    /// Take the cluster's transactional writer from whoever has it.
-    InitWriter {
-        attempt: u64,
-    },
-    /// Write these in one transaction that is good only in the present membership.
-    Commit {
-        version: u64,
-        changes: Vec<Change>,
-    },
-    WriteClaim(Claim),
-    /// What a worker said of itself is to be forgotten: it is gone, and nothing depends on it.
-    Forget(WorkerId),
-    Validate {
-        id: u64,
-        name: Arc<str>,
-        config: Given,
-    },
-    MakeTasks {
-        name: Arc<str>,
-        attempt: u64,
-        config: Props,
-    },
-    AlterOffsets {
-        name: Arc<str>,
-        config: Props,
-        change: OffsetsChange,
-    },
-    StartTask {
-        task: TaskKey,
-        token: u64,
-        config: Props,
-    },
-    /// `lost`: another one may have it already.
-    StopTask {
-        task: TaskKey,
-        token: u64,
-        lost: bool,
-    },
-    Answer {
-        id: u64,
-        outcome: Result<Done, Answered>,
-    },
-    /// Everything has stopped, and was said to have.
-    Exit,
-}
-
-impl Action {
-    /// Its name, for the log: what is in it may be secret.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Action::ReadToEnd { .. } => "ReadToEnd",
-            Action::InitWriter { .. } => "InitWriter",
-            Action::Commit { .. } => "Commit",
-            Action::WriteClaim(_) => "WriteClaim",
-            Action::Forget(_) => "Forget",
-            Action::Validate { .. } => "Validate",
-            Action::MakeTasks { .. } => "MakeTasks",
-            Action::AlterOffsets { .. } => "AlterOffsets",
-            Action::StartTask { .. } => "StartTask",
-            Action::StopTask { .. } => "StopTask",
-            Action::Answer { .. } => "Answer",
-            Action::Exit => "Exit",
-        }
-    }
-}
-
-/// Why a request was not done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answered {
-    Refused(Refusal),
-    /// Nothing was done: ask the one that leads.
-    NotLeader,
-    /// The leader lost its place while it wrote: it may have been done.
-    Unknown,
 }
 
 /// A task that runs here.
@@ -319,9 +149,17 @@ impl Member {
         self.lead.as_ref().is_some_and(Lead::is_ready)
     }
 
-    /// Why the tasks of a connector could not be made; only the leader knows.
+    /// Why the tasks of a connector could not be made, or may not begin; only the leader knows.
     pub fn failure(&self, connector: &str) -> Option<&str> {
-        self.lead.as_ref()?.failures.get(connector).map(|failure| failure.message.as_str())
+        let lead = self.lead.as_ref()?;
+        let failure = lead.failures.get(connector).map(|failure| &failure.failed);
+        let unfenced = || {
+            // One that is stopped has what it was asked for.
+            let entry = self.cluster.connectors.get(connector);
+            let starts = entry.is_some_and(|entry| entry.target() == Target::Started);
+            lead.fences.failed().get(connector).filter(|_| starts)
+        };
+        failure.or_else(unfenced).map(|failed| failed.message.as_str())
     }
 
     /// Takes one event in and gives what is to be done about it, in order. `now_ms` may be any clock;
@@ -366,6 +204,9 @@ impl Member {
             }
             Event::OffsetsAltered { name, outcome } => {
                 self.offsets_altered(&name, outcome, &mut actions);
+            }
+            Event::Fenced { name, attempt, outcome } => {
+                self.fenced(now_ms, &name, attempt, outcome, &mut actions);
             }
             Event::TaskEnded { task, token } => self.task_ended(&task, token),
             Event::Asked { id, request } => self.asked(id, request, &mut actions),

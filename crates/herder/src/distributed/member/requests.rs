@@ -109,10 +109,7 @@ impl Member {
                 self.write(id, Done::Done, &name, Wanted::Restart(tasks));
             }
             Request::Tasks { tasks, .. } => self.tasks_given(id, &name, tasks, actions),
-            // A task set is written only when those before it are fenced.
-            Request::Fence { .. } => {
-                actions.push(Action::Answer { id, outcome: Ok(Done::Done) });
-            }
+            Request::Fence { .. } => self.fence_asked(id, &name, actions),
             Request::RestartTask { task, .. } => {
                 let tasks = self.entry(&name).map_or(0, |entry| entry.tasks.len());
                 if task as usize >= tasks {
@@ -228,11 +225,12 @@ impl Member {
                 continue;
             };
             let idle = entry.placement.as_ref().is_none_or(|placement| placement.is_free());
-            if !idle || entry.target() != Target::Stopped {
+            if !idle || lead.fences.is_busy(name) || entry.target() != Target::Stopped {
                 continue;
             }
             if let Some(change) = altering.change.take() {
-                actions.push(Action::AlterOffsets { name: name.clone(), config, change });
+                let (name, producers) = (name.clone(), entry.producers.unwrap_or(0));
+                actions.push(Action::AlterOffsets { name, config, change, producers });
             }
         }
     }

@@ -82,7 +82,7 @@ impl Member {
             self.arrange(name, entry, placement, &mut draft, actions);
         }
         let takers = view.takers(&cluster);
-        self.even_out(&cluster, &takers, touched, &mut draft);
+        self.even_out(&cluster, &takers, touched, &mut draft, actions);
         drain(&cluster, view, &takers, &mut draft);
         let Draft { placements, mut changes, .. } = draft;
         for (name, placement) in placements {
@@ -158,6 +158,8 @@ impl Member {
             let Some(mut placement) = placement else { return };
             leave(&mut placement.slots, version);
             if placement.is_free() {
+                // Whoever is made again under this name has its own settings to fence with.
+                self.forget_fences(name, actions);
                 draft.changes.push(Change::Placement { name: name.clone(), placement: None });
             } else {
                 draft.placements.insert(name.clone(), placement);
@@ -166,6 +168,11 @@ impl Member {
         };
         let fresh = Placement { incarnation: version, ..Placement::default() };
         let mut placement = placement.unwrap_or(fresh);
+        if entry.producers.is_none() && !entry.tasks.is_empty() && self.is_once(config) {
+            // They were there before their records were to be given once.
+            let (name, tasks) = (name.clone(), entry.task_count());
+            draft.changes.push(Change::TaskCount { name, tasks });
+        }
         match entry.target() {
             Target::Stopped => {
                 leave(&mut placement.slots, version);
@@ -175,6 +182,7 @@ impl Member {
                     if !entry.tasks.is_empty() {
                         draft.changes.push(Change::Tasks { name: name.clone(), tasks: Vec::new() });
                     }
+                    self.retire(name, entry, draft, actions);
                 }
             }
             Target::Paused => {}
@@ -185,10 +193,10 @@ impl Member {
                     incarnation: placement.incarnation,
                     config,
                 };
-                if self.lacks_tasks(&wanted, &placement, draft.now_ms) {
+                if self.lacks_tasks(&wanted, entry, &placement, draft.now_ms) {
                     self.make_tasks(&wanted, actions);
                 } else {
-                    self.renew(&wanted, entry, &mut placement, draft);
+                    self.renew(&wanted, entry, &mut placement, draft, actions);
                 }
             }
         }
@@ -197,19 +205,27 @@ impl Member {
 
     /// Whether the tasks of a connector have to be worked out: there are none of its configuration, or
     /// somebody wants them anew, and nobody is at it.
-    fn lacks_tasks(&self, wanted: &Wanted<'_>, placement: &Placement, now_ms: u64) -> bool {
+    fn lacks_tasks(
+        &self,
+        wanted: &Wanted<'_>,
+        entry: &Entry,
+        placement: &Placement,
+        now_ms: u64,
+    ) -> bool {
         let Some(lead) = &self.lead else { return false };
         if lead.remake.contains(wanted.name) {
             return true;
         }
         let (of, incarnation) = (wanted.of, wanted.incarnation);
         let made = lead.made.get(wanted.name);
-        let there = placement.made_of == Some(of)
+        let there = (placement.made_of == Some(of) && !self.is_miscounted(entry, wanted.config))
             || made.is_some_and(|made| made.of == of && made.incarnation == incarnation);
         let making = lead.making.get(wanted.name);
         let making = making.is_some_and(|m| m.of == of && m.incarnation == incarnation);
         let failed = lead.failures.get(wanted.name).is_some_and(|failure| {
-            failure.of == of && failure.incarnation == incarnation && !failure.is_over(now_ms)
+            failure.of == of
+                && failure.incarnation == incarnation
+                && !failure.failed.is_over(now_ms)
         });
         !there && !making && !failed
     }
@@ -232,33 +248,67 @@ impl Member {
         entry: &Entry,
         placement: &mut Placement,
         draft: &mut Draft,
+        actions: &mut Vec<Action>,
     ) {
+        let (now_ms, once) = (draft.now_ms, self.is_once(wanted.config));
+        let miscounted = self.is_miscounted(entry, wanted.config);
         let Some(lead) = &mut self.lead else { return };
         let fits = |made: &Made| made.incarnation == wanted.incarnation && made.of == wanted.of;
         let Some(made) = lead.made.get(wanted.name).filter(|made| fits(made)) else { return };
         // A secret may have changed where the reference to it has not.
         let same = placement.made_of.is_some()
             && made.tasks == entry.tasks
+            && !miscounted
             && !made.tasks.iter().any(crate::step::has_references);
         if !same && !placement.is_free() {
             return leave(&mut placement.slots, draft.version);
         }
         if !same {
-            let tasks = made.tasks.clone();
+            let (name, tasks) = (wanted.name.clone(), made.tasks.clone());
+            let count = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+            if once {
+                let connector = (wanted.name, entry, wanted.config);
+                if !self.is_fenced(connector, count, now_ms, actions) {
+                    return;
+                }
+                let name = name.clone();
+                draft.changes.push(Change::TaskCount { name, tasks: count });
+            }
             placement.slots = vec![Slot::Free; tasks.len()];
-            draft.changes.push(Change::Tasks { name: wanted.name.clone(), tasks });
+            draft.changes.push(Change::Tasks { name, tasks });
         }
         placement.made_of = Some(wanted.of);
-        lead.made.remove(wanted.name);
+        if let Some(lead) = &mut self.lead {
+            lead.made.remove(wanted.name);
+        }
+    }
+
+    /// Ends what the producers of a connector that is stopped may have open: then it has none.
+    fn retire(
+        &mut self,
+        name: &Arc<str>,
+        entry: &Entry,
+        draft: &mut Draft,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(config) = &entry.config else { return };
+        let any = entry.producers.is_some_and(|producers| producers > 0);
+        if any
+            && self.is_once(config)
+            && self.is_fenced((name, entry, config), 0, draft.now_ms, actions)
+        {
+            draft.changes.push(Change::TaskCount { name: name.clone(), tasks: 0 });
+        }
     }
 
     /// Gives free slots to workers, and takes some from those that have too many.
     fn even_out(
-        &self,
+        &mut self,
         cluster: &Cluster,
         takers: &[WorkerId],
         touched: &BTreeSet<Arc<str>>,
         draft: &mut Draft,
+        actions: &mut Vec<Action>,
     ) {
         let mut items = Vec::new();
         for (name, entry) in &cluster.connectors {
@@ -284,6 +334,7 @@ impl Member {
         let moves = balance(takers, &items);
         let token = draft.version;
         for (task, worker) in moves.give {
+            self.forget_fences(&task.0, actions);
             if let Some(slot) = draft.slot(&task) {
                 *slot = Slot::Held { worker, token };
             }

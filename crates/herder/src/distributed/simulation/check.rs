@@ -154,6 +154,10 @@ impl World {
                 if !self.is_sound(execution) {
                     faults.push(format!("{task:?} outlives its membership: {execution:?}"));
                 }
+                let once = config.is_some_and(|config| config.contains("once"));
+                if once && !self.producers.writes(execution.process, task) {
+                    faults.push(format!("{task:?} runs and does not write: {execution:?}"));
+                }
                 if Some(execution.of.as_str()) != v {
                     faults.push(format!("{task:?} runs with an old configuration, {is:?}"));
                 }

@@ -5,7 +5,7 @@
 
 use super::random::Random;
 use super::world::{FAULTS_MS, Happening, World};
-use crate::distributed::member::{Answered, Event};
+use crate::distributed::member::{Answered, Event, Kind, Kinds};
 use crate::state::{Done, Request, Target};
 use config::{Given, Props};
 use runtime::OffsetsChange;
@@ -30,6 +30,7 @@ struct Request_ {
 #[derive(Debug)]
 pub(super) struct Clients {
     pub(super) lost_wait_ms: u64,
+    pub(super) kinds: Kinds,
     /// Of each connector, what it may be, for all that was answered.
     pub(super) possible: BTreeMap<Arc<str>, Vec<Wish>>,
     asked: BTreeMap<u64, Request_>,
@@ -37,13 +38,21 @@ pub(super) struct Clients {
     versions: u64,
 }
 
+/// Its records are to be given exactly once.
+fn is_once(config: &Props) -> bool {
+    config.contains("once")
+}
+
 /// The tasks of a configuration.
 pub(super) fn tasks_of(config: &Props) -> Vec<Props> {
-    let count = config.get("n").and_then(|n| n.parse().ok()).unwrap_or(1);
+    let count: u32 = config.get("n").and_then(|n| n.parse().ok()).unwrap_or(1);
     let task = |number: u32| {
         let mut task = Props::new();
         task.insert("v", config.get("v").unwrap_or_default());
         task.insert("task", number.to_string());
+        if is_once(config) {
+            task.insert("once", count.to_string());
+        }
         task
     };
     (0..count).map(task).collect()
@@ -54,18 +63,25 @@ impl Clients {
         let names = random.between(1, 5);
         let lost_wait_ms = if random.one_in(4) { 3_000 } else { 0 };
         let possible = (0..names).map(|n| (Arc::from(format!("c{n}")), vec![None])).collect();
-        Clients { lost_wait_ms, possible, asked: BTreeMap::new(), ids: 0, versions: 0 }
+        let kind = |config: &Props| if is_once(config) { Kind::OnceSource } else { Kind::Source };
+        let kinds = Kinds(Arc::new(kind));
+        Clients { lost_wait_ms, kinds, possible, asked: BTreeMap::new(), ids: 0, versions: 0 }
     }
 
     pub(super) fn names(&self) -> Vec<Arc<str>> {
         self.possible.keys().cloned().collect()
     }
 
-    fn config(&mut self, random: &mut Random) -> Given {
+    /// Every second connector gives its records exactly once, and seldom does not.
+    fn config(&mut self, name: &str, random: &mut Random) -> Given {
         self.versions += 1;
         let mut given = Given::default();
         given.insert("v".to_owned(), Some(self.versions.to_string()));
         given.insert("n".to_owned(), Some(random.between(1, 6).to_string()));
+        let even = name.ends_with(['0', '2', '4']);
+        if even != random.one_in(8) {
+            given.insert("once".to_owned(), Some("1".to_owned()));
+        }
         given
     }
 }
@@ -76,11 +92,11 @@ impl World {
         let text = name.to_string();
         let request = match self.random.between(0, 12) {
             0..=3 => {
-                let config = self.clients.config(&mut self.random);
+                let config = self.clients.config(name, &mut self.random);
                 Request::Put { name: text, config }
             }
             4 => {
-                let config = self.clients.config(&mut self.random);
+                let config = self.clients.config(name, &mut self.random);
                 let target = if self.random.one_in(3) { Target::Stopped } else { Target::Started };
                 Request::Create { name: text, config, target }
             }

@@ -100,6 +100,7 @@ impl Kafka {
                     Change::Restart { .. } => 4,
                     Change::Led { .. } => 5,
                     Change::SessionKey(_) => 7,
+                    Change::TaskCount { .. } => 6,
                 };
                 let tombstone = matches!(
                     change,

@@ -2,7 +2,7 @@
 //! crashes, pauses, cut networks, delays, lost answers, duplicates and clocks that jump, all from a seed.
 //!
 //! What is simulated is what the real parts may do, not how they do it: `kafka` the broker, `world` the
-//! processes, `tasks` what they run and write, `clients` who asks, `check` what must hold. The members
+//! processes, `tasks` what they run and write, `producers` what they write exactly once, `clients` who asks, `check` what must hold. The members
 //! are the real ones.
 
 mod check;
@@ -10,6 +10,7 @@ mod clients;
 mod faults;
 mod kafka;
 mod process;
+mod producers;
 mod random;
 mod tasks;
 mod world;

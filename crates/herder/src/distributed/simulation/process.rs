@@ -40,12 +40,17 @@ impl World {
         let position = process.position;
         let reached = |(_, wanted): &mut (u64, usize)| *wanted <= position;
         let done: Vec<(u64, usize)> = process.ends.extract_if(.., reached).collect();
+        let known = |(_, _, wanted): &mut (u64, bool, usize)| *wanted <= position;
+        let asked: Vec<(u64, bool, usize)> = process.asks.extract_if(.., known).collect();
         process.live |= !done.is_empty();
         if !changes.is_empty() {
             self.step(id, Event::Config { changes, live });
         }
         for (attempt, _) in done {
             self.step(id, Event::CaughtUp { attempt });
+        }
+        for (run, has_id, _) in asked {
+            self.producer_asked(run, has_id);
         }
     }
 
@@ -129,6 +134,7 @@ impl World {
     pub(super) fn end(&mut self, process: u64, commit: Flight) {
         let written = self.resolve(&commit, Outcome::Committed);
         if written {
+            self.producers.committed(commit.version, &commit.changes);
             let Some(own) = self.processes.get(&process) else { return };
             let leader = own.me.clone();
             self.check_committed(&leader, &commit);
@@ -152,6 +158,7 @@ impl World {
         let id = self.runs;
         let me = WorkerId { name: format!("w{slot}:1").into(), run: id };
         let settings = Settings {
+            kinds: self.clients.kinds.clone(),
             partitions: super::kafka::PARTITIONS,
             lost_wait_ms: self.clients.lost_wait_ms,
             restart_wait_ms: 5_000,
@@ -169,6 +176,7 @@ impl World {
             position: 0,
             live: false,
             ends: Vec::new(),
+            asks: Vec::new(),
             epoch: 0,
             claims_read: BTreeMap::new(),
             generation: 0,
@@ -193,6 +201,7 @@ impl World {
         let name = process.me;
         self.tell(|| format!("{name}#{id} killed"));
         self.tasks.kill(id);
+        self.producers.kill(id);
         self.drop_requests(id);
         self.after(down_ms, Happening::Start { slot: process.slot });
     }

@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::clients::Clients;
 use super::kafka::Kafka;
+use super::producers::{Producers, Round, Sent, Step};
 use super::random::Random;
 use super::tasks::{Execution, Tasks};
 use crate::distributed::cluster::{Claim, TaskKey, WorkerId};
@@ -70,6 +71,26 @@ pub(super) enum Happening {
         task: TaskKey,
         token: u64,
         of: String,
+        /// Of how many whose records are given exactly once.
+        once: Option<u32>,
+    },
+    /// A task whose records are given exactly once does something.
+    Producer {
+        process: u64,
+        run: u64,
+        step: Step,
+    },
+    /// What it has sent arrives, whatever became of its process.
+    Transaction {
+        sent: Sent,
+    },
+    Fence {
+        round: Round,
+    },
+    Altered {
+        process: u64,
+        name: Arc<str>,
+        producers: u32,
     },
     TaskWrites {
         process: u64,
@@ -121,6 +142,8 @@ pub(super) struct Process {
     pub(super) position: usize,
     pub(super) live: bool,
     pub(super) ends: Vec<(u64, usize)>,
+    /// Runs that wait until the log was read that far, and whether they have their id.
+    pub(super) asks: Vec<(u64, bool, usize)>,
     pub(super) epoch: u64,
     pub(super) claims_read: BTreeMap<WorkerId, u64>,
     pub(super) generation: i32,
@@ -138,6 +161,7 @@ pub(super) struct World {
     pub(super) processes: BTreeMap<u64, Process>,
     pub(super) runs: u64,
     pub(super) tasks: Tasks,
+    pub(super) producers: Producers,
     pub(super) clients: Clients,
     pub(super) check: Check,
     story: Vec<String>,
@@ -156,6 +180,7 @@ impl World {
             processes: BTreeMap::new(),
             runs: 0,
             tasks: Tasks::default(),
+            producers: Producers::default(),
             clients: Clients::new(&mut random),
             check: Check::default(),
             story: Vec::new(),
@@ -312,15 +337,19 @@ impl World {
                 let event = Event::TasksMade { name, attempt, outcome };
                 self.after(delay, Happening::To { process, event });
             }
-            Action::AlterOffsets { name, .. } => {
+            Action::AlterOffsets { name, producers, .. } => {
                 self.check_altering(&name);
-                let event = Event::OffsetsAltered { name, outcome: Ok("done".to_owned()) };
-                self.after(delay, Happening::To { process, event });
+                self.after(delay, Happening::Altered { process, name, producers });
+            }
+            Action::Fence { name, attempt, producers, .. } => {
+                let round = Round { process, name, attempt, producers, next: 0 };
+                self.after(delay, Happening::Fence { round });
             }
             Action::StartTask { task, token, config } => {
                 self.check_start(process, &task, &config);
                 let of = config.get("v").unwrap_or_default().to_owned();
-                self.after(delay, Happening::TaskBegins { process, task, token, of });
+                let once = config.get("once").and_then(|count| count.parse().ok());
+                self.after(delay, Happening::TaskBegins { process, task, token, of, once });
             }
             Action::StopTask { task, token, lost } => {
                 let slow = self.random.one_in(20) && !lost;
@@ -351,10 +380,14 @@ impl World {
             | Happening::InitArrives { process, .. }
             | Happening::Begin { process, .. }
             | Happening::Prove { process, .. }
-            | Happening::End { process, .. } => (*process, true),
+            | Happening::End { process, .. }
+            | Happening::Producer { process, .. }
+            | Happening::Altered { process, .. } => (*process, true),
+            Happening::Fence { round } => (round.process, true),
             Happening::Heartbeat { process } => (*process, false),
             Happening::Start { .. }
             | Happening::Fault
+            | Happening::Transaction { .. }
             | Happening::Forgotten { .. }
             | Happening::Client { .. }
             | Happening::Retry { .. } => (0, false),
@@ -397,8 +430,17 @@ impl World {
             Happening::Begin { process, commit } => self.begin(process, commit),
             Happening::Prove { process, commit } => self.prove(process, commit),
             Happening::End { process, commit } => self.end(process, commit),
-            Happening::TaskBegins { process, task, token, of } => {
-                self.task_begins(process, task, token, of);
+            Happening::TaskBegins { process, task, token, of, once } => {
+                self.task_begins(process, task, token, of, once);
+            }
+            Happening::Producer { run, step, .. } => self.producer_step(run, step),
+            Happening::Transaction { sent } => self.transaction(sent),
+            Happening::Fence { round } => self.fence(round),
+            Happening::Altered { process, name, producers } => {
+                self.reset_offsets(&name, producers);
+                let event = Event::OffsetsAltered { name, outcome: Ok("done".to_owned()) };
+                let delay = self.delay();
+                self.after(delay, Happening::To { process, event });
             }
             Happening::TaskWrites { process, task, token } => {
                 let running = self.tasks.running.get(&task);
@@ -410,6 +452,7 @@ impl World {
                 }
             }
             Happening::TaskEnds { process, task, token } => {
+                self.producers.end(process, &task, token);
                 if self.tasks.end(&task, process, token) {
                     self.step(process, Event::TaskEnded { task, token });
                 }
@@ -421,11 +464,21 @@ impl World {
         }
     }
 
-    fn task_begins(&mut self, process: u64, task: TaskKey, token: u64, of: String) {
+    fn task_begins(
+        &mut self,
+        process: u64,
+        task: TaskKey,
+        token: u64,
+        of: String,
+        once: Option<u32>,
+    ) {
         let mate = self.processes.get(&process).and_then(|process| process.mate);
         let execution = Execution { process, mate, token, of };
         self.check_begin(process, &task, &execution);
         self.tasks.begin(&task, execution);
+        if let Some(count) = once {
+            return self.producer_begins(process, task, token, count);
+        }
         let delay = self.random.between(100, 1_000);
         self.after(delay, Happening::TaskWrites { process, task, token });
     }
