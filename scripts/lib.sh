@@ -77,6 +77,10 @@ test_cache() {
 
 kafka_libs_dir() { echo "$(test_cache)/kafka-$KAFKA_VERSION"; }
 
+connect_libs_dir() { # names the list of jars, so that another list is another folder
+  echo "$(test_cache)/connect-$(cksum <"$ROOT/scripts/connect/pom.xml" | cut -d ' ' -f 1)"
+}
+
 registry_version() {
   if find_java 21 >/dev/null; then echo "$REGISTRY_VERSION"; else echo "$REGISTRY_VERSION_JAVA_17"; fi
 }
@@ -87,7 +91,8 @@ need_server_tools() { # lists what starting the servers lacks
   find_java >/dev/null || MISSING+=(default-jre-headless)
   find_pg_bin >/dev/null || MISSING+=(postgresql)
   have pgbouncer || [ -x /usr/sbin/pgbouncer ] || MISSING+=(pgbouncer)
-  { [ -e "$(kafka_libs_dir)/complete" ] && [ -e "$(registry_dir)/complete" ]; } || need mvn maven
+  { [ -e "$(kafka_libs_dir)/complete" ] && [ -e "$(registry_dir)/complete" ] &&
+    [ -e "$(connect_libs_dir)/complete" ]; } || need mvn maven
   need perl perl
   python3 -c 'import ensurepip, venv' 2>/dev/null || MISSING+=(python3-venv)
   need ps procps
@@ -123,21 +128,24 @@ use_system_openssl() {
 
 rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml"; }
 
-fetch_kafka() { # copies the broker's jars into the cache, once a machine
-  local libs part
-  libs=$(kafka_libs_dir)
+fetch_jars() { # fetch_jars FOLDER NAME LIBS: copies the jars of scripts/FOLDER/pom.xml into LIBS, once a machine
+  local libs=$3 part
   [ -e "$libs/complete" ] && return
-  say "fetching Apache Kafka $KAFKA_VERSION into $libs"
+  say "fetching $2 into $libs"
   mkdir -p "$(dirname "$libs")"
   part=$(mktemp -d "$libs.XXXXXX")
-  mvn -q -B -f "$ROOT/scripts/kafka/pom.xml" dependency:copy-dependencies \
+  mvn -q -B -f "$ROOT/scripts/$1/pom.xml" dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$part" </dev/null >&2 ||
-    { rm -rf "$part"; die "Maven could not fetch Apache Kafka $KAFKA_VERSION"; }
+    { rm -rf "$part"; die "Maven could not fetch $2"; }
   touch "$part/complete"
   # Another run may have been first; both copies are the same.
   mv -T "$part" "$libs" 2>/dev/null || rm -rf "$part"
   [ -e "$libs/complete" ] || die "$libs is incomplete; remove it and run this again"
 }
+
+fetch_kafka() { fetch_jars kafka "Apache Kafka $KAFKA_VERSION" "$(kafka_libs_dir)"; }
+
+fetch_connect() { fetch_jars connect "Kafka Connect $KAFKA_VERSION" "$(connect_libs_dir)"; }
 
 fetch_registry() { # unpacks Apicurio Registry into the cache, once a machine
   local dir version part

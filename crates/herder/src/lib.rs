@@ -11,6 +11,7 @@ mod hands;
 mod standalone;
 mod state;
 mod step;
+pub mod takeover;
 mod view;
 
 pub use command::Herder;

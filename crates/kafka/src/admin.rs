@@ -103,9 +103,11 @@ pub(crate) struct Item {
     /// A topic's id, most significant half first; zero where the broker has none.
     pub(crate) id: (u64, u64),
     pub(crate) partitions: usize,
+    /// What the principal may do with a topic, in Kafka's numbers; none where that is not told.
+    pub(crate) rights: Vec<i32>,
 }
 
-struct AdminContext(Reporter);
+pub(super) struct AdminContext(Reporter);
 
 impl ClientContext for AdminContext {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
@@ -123,7 +125,7 @@ impl ConsumerContext for AdminContext {}
 
 /// The admin client.
 pub struct Admin {
-    client: BaseConsumer<AdminContext>,
+    pub(super) client: BaseConsumer<AdminContext>,
     settings: ClientSettings,
 }
 
@@ -138,7 +140,7 @@ impl Admin {
         Ok(Admin { client, settings: settings.clone() })
     }
 
-    fn explain(&self, error: Error) -> Error {
+    pub(super) fn explain(&self, error: Error) -> Error {
         self.serve();
         self.client.context().0.explain(error)
     }
@@ -363,7 +365,12 @@ impl Admin {
     }
 
     /// Sends a call, waits, and reads errors down to the partition.
-    fn call(&self, call: AdminCall<'_>, what: &str, timeout: Duration) -> Result<Vec<Item>> {
+    pub(super) fn call(
+        &self,
+        call: AdminCall<'_>,
+        what: &str,
+        timeout: Duration,
+    ) -> Result<Vec<Item>> {
         const SLICE: Duration = Duration::from_millis(100);
         let deadline = deadline(timeout);
         // Any broker describes topics; the controller, which is the default, may be one that clients
@@ -445,7 +452,7 @@ fn outcome(
     Err(Error::new(ErrorKind::Other, format!("{what}: the broker's answer does not name it")))
 }
 
-fn check(code: i32, text: &str, what: &str) -> Result<()> {
+pub(super) fn check(code: i32, text: &str, what: &str) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(Error::from_code(code, what, Some(text))) }
 }
 

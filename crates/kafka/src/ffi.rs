@@ -379,6 +379,8 @@ impl AdminPending {
                     let mut names: Vec<_> = names.iter().map(|n| n.as_ptr()).collect();
                     let (ptr, n) = (names.as_mut_ptr(), names.len());
                     let topics = sys::rd_kafka_TopicCollection_of_topic_names(ptr, n);
+                    // Null: it is no error to ask what the principal may do.
+                    sys::rd_kafka_AdminOptions_set_include_authorized_operations(options, 1);
                     sys::rd_kafka_DescribeTopics(rk, topics, options, q);
                     sys::rd_kafka_TopicCollection_destroy(topics);
                 }
@@ -421,11 +423,8 @@ impl AdminPending {
                 return None;
             }
             let code = sys::rd_kafka_event_error(event) as i32;
-            let answer = if code == 0 {
-                Ok(read_answer(event))
-            } else {
-                Err((code, text(sys::rd_kafka_event_error_string(event)).into_owned()))
-            };
+            let failed = || text(sys::rd_kafka_event_error_string(event)).into_owned();
+            let answer = if code == 0 { Ok(read_answer(event)) } else { Err((code, failed())) };
             sys::rd_kafka_event_destroy(event);
             Some(answer)
         }
@@ -471,18 +470,18 @@ unsafe fn read_answer(event: *mut sys::rd_kafka_event_t) -> Vec<Item> {
 unsafe fn read_topic(topic: *const sys::rd_kafka_TopicDescription_t) -> Item {
     // SAFETY: the caller passes a live description.
     unsafe {
-        let mut partitions = 0;
+        let (mut partitions, mut n) = (0, 0);
         sys::rd_kafka_TopicDescription_partitions(topic, &mut partitions);
+        let rights = sys::rd_kafka_TopicDescription_authorized_operations(topic, &mut n);
+        let rights = (0..n).map(|i| *rights.add(i) as i32).collect();
         let id = sys::rd_kafka_TopicDescription_topic_id(topic);
-        let id = if id.is_null() {
-            (0, 0)
-        } else {
+        let id = id.as_ref().map_or((0, 0), |id| {
             let most = sys::rd_kafka_Uuid_most_significant_bits(id);
             (most as u64, sys::rd_kafka_Uuid_least_significant_bits(id) as u64)
-        };
+        });
         let name = text(sys::rd_kafka_TopicDescription_name(topic)).into_owned();
         let error = sys::rd_kafka_TopicDescription_error(topic);
-        Item { name, id, partitions, ..read_error(error) }
+        Item { name, id, partitions, rights, ..read_error(error) }
     }
 }
 

@@ -12,6 +12,7 @@ mod consumer;
 mod error;
 mod ffi;
 mod lists;
+mod looks;
 mod metadata;
 mod mock;
 mod options;
@@ -27,6 +28,7 @@ pub use consumer::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use lists::Position;
+pub use looks::{GroupMember, GroupMembers, TopicRights};
 pub use metadata::Topic;
 pub use mock::{MockBroker, MockFailure, MockRequest};
 pub use options::ClientSettings;

@@ -5,11 +5,17 @@
 use crate::sink::kafka_error;
 use api::{Error, Result};
 use config::Props;
-use kafka::{Admin, ErrorKind, NewTopic};
-use std::time::Duration;
+use data::{RawBatch, TopicPartition};
+use kafka::{Admin, ErrorKind, NewTopic, NoRebalance, PollLimits, SinkConsumer};
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 const CREATE_TIMEOUT: Duration = Duration::from_secs(30);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longer than a transaction that nobody ends may stay open by default.
+const READ_TIMEOUT: Duration = Duration::from_secs(90);
+const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 4 << 20 };
 
 /// A compacted topic, as it is to be made where it is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,13 +59,8 @@ impl CompactedTopic {
     pub fn ensure(&self, admin: &kafka::ClientSettings) -> Result<usize> {
         let admin = Admin::new(admin).map_err(kafka_error)?;
         let name = self.name.as_str();
-        match admin.topic(name, ASK_TIMEOUT) {
-            Ok(topic) => {
-                self.check(&admin)?;
-                return Ok(topic.partitions);
-            }
-            Err(error) if error.kind() == ErrorKind::UnknownTopic => {}
-            Err(error) => return Err(self.failed(error)),
+        if let Some(partitions) = self.look(&admin)? {
+            return Ok(partitions);
         }
         let mut new = NewTopic::new(name, self.partitions).config("cleanup.policy", "compact");
         new.replication = self.replication_factor.into();
@@ -79,6 +80,21 @@ impl CompactedTopic {
             Err(error) if error.kind() == ErrorKind::UnknownTopic => {
                 Err(Error::retriable(format!("topic {name} for {} is being created", self.what)))
             }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Looks whether the topic can be used. Returns its number of partitions; `None` if it is missing.
+    ///
+    /// # Errors
+    /// As those of [`CompactedTopic::ensure`].
+    pub fn look(&self, admin: &Admin) -> Result<Option<usize>> {
+        match admin.topic(&self.name, ASK_TIMEOUT) {
+            Ok(topic) => {
+                self.check(admin)?;
+                Ok(Some(topic.partitions))
+            }
+            Err(error) if error.kind() == ErrorKind::UnknownTopic => Ok(None),
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -153,6 +169,60 @@ impl CompactedTopic {
         }
         Ok(())
     }
+}
+
+/// Reads a topic from its start to where it ends now, transactions that are open included: they are
+/// waited for. Gives where each partition ends. `stopped` ends the wait.
+///
+/// # Errors
+/// Retriable where the brokers do not answer or a transaction stays open.
+pub fn read_to_end(
+    topic: &str,
+    partitions: usize,
+    consumer: &kafka::ClientSettings,
+    stopped: &dyn Fn() -> bool,
+    take: &mut dyn FnMut(&RawBatch),
+) -> Result<BTreeMap<i32, i64>> {
+    let mut consumer = SinkConsumer::new(consumer, Box::new(NoRebalance)).map_err(kafka_error)?;
+    let (mut found, mut ends, mut starts) = (BTreeMap::new(), HashMap::new(), Vec::new());
+    for partition in 0..i32::try_from(partitions).unwrap_or(i32::MAX) {
+        let tp = TopicPartition::new(topic, partition);
+        let marks = consumer.handle().watermarks(&tp, END_TIMEOUT).map_err(kafka_error)?;
+        found.insert(partition, marks.high);
+        if marks.high > marks.low {
+            ends.insert(tp.clone(), marks.high);
+            starts.push((tp, marks.low));
+        }
+    }
+    if starts.is_empty() {
+        return Ok(found);
+    }
+    consumer.assign_manually(&starts).map_err(kafka_error)?;
+    let deadline = Instant::now() + READ_TIMEOUT;
+    while !ends.is_empty() {
+        if stopped() {
+            return Err(Error::cancelled());
+        }
+        if Instant::now() > deadline {
+            return Err(Error::retriable(format!(
+                "topic {topic} could not be read to its end in {} s: a broker does not answer, or \
+                 a transaction is open",
+                READ_TIMEOUT.as_secs()
+            )));
+        }
+        let polled = consumer.poll(Duration::from_millis(200), LIMITS).map_err(kafka_error)?;
+        if let Some(fatal) = consumer.fatal_error() {
+            return Err(kafka_error(fatal));
+        }
+        polled.batches.iter().for_each(&mut *take);
+        let batches = polled.batches.iter().map(|b| (b.tp().clone(), b.next_offset()));
+        for (tp, position) in batches.chain(polled.ends) {
+            if ends.get(&tp).is_some_and(|end| position >= *end) {
+                ends.remove(&tp);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn alter(topic: &str, key: &str, value: &str) -> String {

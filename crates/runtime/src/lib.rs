@@ -23,7 +23,7 @@ mod worker;
 pub use api::Check;
 pub use chain::{Chain, Condition, Step};
 pub use chain_config::ChainFindings;
-pub use compacted::CompactedTopic;
+pub use compacted::{CompactedTopic, read_to_end};
 pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
 pub use metrics::Budget;
 pub use plugins::Plugins;
@@ -34,6 +34,6 @@ pub use sink::{
 pub use source::Confirm;
 pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
 pub use worker::{
-    Change, ConfigInfo, ConfigInfos, Direction, OffsetsChange, PluginInfo, PluginKind, SELF_ASSIGN,
-    TaskHandle, UnknownPlugin, VALIDATE_CONNECT, Validated, Worker,
+    Change, Committed, ConfigInfo, ConfigInfos, Direction, OffsetsChange, PluginInfo, PluginKind,
+    SELF_ASSIGN, SinkStanding, TaskHandle, UnknownPlugin, VALIDATE_CONNECT, Validated, Worker,
 };

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::logging::LogArgs;
-use crate::{distributed, options, pg, quickstart, standalone, transform};
+use crate::{distributed, options, pg, quickstart, standalone, takeover, transform};
 use clap::{Parser, Subcommand};
 
 /// Moves data between Apache Kafka and databases, each record exactly once.
@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Standalone(standalone::Args),
     /// Run one of the workers of a cluster, which share their connectors through Kafka
     Distributed(distributed::Args),
+    /// Take a cluster of Kafka Connect over with its topics as they are, and hand it back
+    Takeover(takeover::Args),
     /// Watch orders go from Kafka into a database, exactly once, through a kill -9
     Quickstart(quickstart::Args),
     /// Test chains of transforms on sample records; list and describe transforms and predicates

@@ -11,6 +11,7 @@ mod options;
 mod pg;
 mod quickstart;
 mod standalone;
+mod takeover;
 mod transform;
 
 use ::cli::exit;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
             let levels = logging::start(&cli.log);
             distributed::run(args, levels)
         }
+        Command::Takeover(args) => takeover::run(&args, &cli.log),
         Command::Quickstart(args) => quickstart::run(args),
         Command::Transform(args) => transform::run(&args),
         Command::Pg(args) => pg::run(args, &cli.log),

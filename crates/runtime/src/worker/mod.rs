@@ -5,6 +5,7 @@
 
 mod converters;
 mod describe;
+mod hand_over;
 mod listing;
 mod offsets;
 mod outside;
@@ -14,6 +15,7 @@ mod task;
 mod validate;
 
 pub use describe::{ConfigInfo, ConfigInfos};
+pub use hand_over::{Committed, SinkStanding};
 pub use listing::{PluginInfo, PluginKind, UnknownPlugin};
 pub use offsets::{Change, OffsetsChange};
 pub use outside::VALIDATE_CONNECT;

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 pub use requests::{Change, OffsetsChange};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// A member whose task has ended is missed within this, unless its session is set to be longer.
 const QUIET_WITHIN: Duration = Duration::from_secs(20);
 const QUIET_LOOK: Duration = Duration::from_millis(250);
@@ -197,7 +197,7 @@ impl Worker {
         })
     }
 
-    fn stored_positions(
+    pub(super) fn stored_positions(
         &self,
         admin: &Admin,
         name: &str,
@@ -221,7 +221,7 @@ impl Worker {
     }
 
     /// A client that may change the group, and the group's name.
-    fn group_of(&self, name: &str, props: &Props) -> Result<(Admin, String)> {
+    pub(super) fn group_of(&self, name: &str, props: &Props) -> Result<(Admin, String)> {
         let consumer = self.client(ClientKind::Consumer, props).map_err(config_error)?.librdkafka;
         let group = consumer.get("group.id").cloned().unwrap_or(format!("connect-{name}"));
         let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
@@ -282,7 +282,7 @@ fn check_partitions<'a>(
 
 /// Whether the group has no members. One that was to come back and does not is missed by the broker
 /// only after its session, which is waited for.
-fn is_quiet(admin: &Admin, group: &str) -> Result<bool> {
+pub(super) fn is_quiet(admin: &Admin, group: &str) -> Result<bool> {
     let start = Instant::now();
     loop {
         let found = admin.group(group, TIMEOUT).map_err(kafka_error)?;
@@ -315,7 +315,7 @@ fn alter_group(
     gone_is_well(admin.delete_group_offsets(group, &forgotten, TIMEOUT))
 }
 
-fn zombie(what: &str, name: &str) -> String {
+pub(super) fn zombie(what: &str, name: &str) -> String {
     format!(
         "Failed to {what} consumer group offsets for connector {name} either because its tasks \
          haven't stopped completely yet or the connector was resumed before the request to {what} \

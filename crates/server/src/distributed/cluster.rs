@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// # Errors
 /// Keys with wrong values.
-pub(super) fn settings(
+pub(crate) fn settings(
     worker: &Worker,
     config: &DistributedConfig,
     file: &WorkerFile,

@@ -8,9 +8,11 @@ mod cluster;
 use crate::exit::Failure;
 use crate::logging::Levels;
 use crate::standalone::{self, Mode, Signals, WorkerFile};
+pub(crate) use cluster::settings as cluster_settings;
 use config::distributed::DistributedConfig;
 use herder::Herder;
 use herder::distributed::log::{LogSettings, OffsetLog, Store};
+use herder::takeover::no_java_workers;
 use runtime::Worker;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,6 +67,8 @@ async fn serve(
     let (of_driver, own) = (stopped.clone(), worker.clone());
     let starting = tokio::task::spawn_blocking(move || {
         let stopped = || of_driver.load(Ordering::Relaxed);
+        let group = own.config().group_id.clone().unwrap_or_default();
+        no_java_workers(&settings.config.admin, &group, &stopped)?;
         let offsets = LogSettings::of_worker(own.props(), Store::Offsets)?;
         own.keep_offsets_in(Arc::new(OffsetLog::open(offsets, &stopped)?));
         Herder::start_distributed(own, settings, &stopped)

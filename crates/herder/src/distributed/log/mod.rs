@@ -279,7 +279,7 @@ pub(crate) fn ensure_topic(
     }
 }
 
-fn too_many(topic: &CompactedTopic, found: usize) -> Error {
+pub(crate) fn too_many(topic: &CompactedTopic, found: usize) -> Error {
     let CompactedTopic { name, what, prefix, .. } = topic;
     Error::config(format!(
         "topic {name} has {found} partitions; {what} need a topic with exactly one, which keeps \

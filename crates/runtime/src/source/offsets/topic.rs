@@ -7,22 +7,14 @@
 //! waits for transactions that are open, until they end.
 
 use super::{OffsetChange, OffsetEntries, OffsetStore};
-use crate::compacted::CompactedTopic;
+use crate::compacted::{CompactedTopic, read_to_end};
 use crate::sink::kafka_error;
-use api::{Error, Result, SourceMap};
-use data::TopicPartition;
-use kafka::{
-    NoRebalance, PollLimits, Producer, ProducerRecord, SinkConsumer, TransactionalProducer,
-};
-use std::collections::HashMap;
+use api::{Result, SourceMap};
+use kafka::{Producer, ProducerRecord, TransactionalProducer};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const ASK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longer than a transaction that nobody ends may stay open by default.
-const READ_TIMEOUT: Duration = Duration::from_secs(90);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 4 << 20 };
 
 /// What there is to know of an offsets topic.
 #[derive(Clone, Debug)]
@@ -60,51 +52,10 @@ impl OffsetTopic {
     /// # Errors
     /// Retriable where the brokers do not answer or a transaction stays open.
     pub fn read(&self, stopped: &dyn Fn() -> bool) -> Result<()> {
-        let partitions = self.settings.topic.ensure(&self.settings.admin)?;
-        let mut consumer = SinkConsumer::new(&self.settings.consumer, Box::new(NoRebalance))
-            .map_err(kafka_error)?;
-        let mut ends = HashMap::new();
-        let mut starts = Vec::new();
-        for partition in 0..partitions as i32 {
-            let tp = TopicPartition::new(self.topic(), partition);
-            let marks = consumer.handle().watermarks(&tp, ASK_TIMEOUT).map_err(kafka_error)?;
-            if marks.high > marks.low {
-                ends.insert(tp.clone(), marks.high);
-                starts.push((tp, marks.low));
-            }
-        }
-        if starts.is_empty() {
-            return Ok(());
-        }
-        consumer.assign_manually(&starts).map_err(kafka_error)?;
-        let deadline = Instant::now() + READ_TIMEOUT;
-        while !ends.is_empty() {
-            if stopped() {
-                return Err(Error::cancelled());
-            }
-            if Instant::now() > deadline {
-                return Err(Error::retriable(format!(
-                    "topic {} could not be read to its end in {} s: a broker does not answer, or \
-                     a transaction is open",
-                    self.topic(),
-                    READ_TIMEOUT.as_secs()
-                )));
-            }
-            let polled = consumer.poll(Duration::from_millis(200), LIMITS).map_err(kafka_error)?;
-            if let Some(fatal) = consumer.fatal_error() {
-                return Err(kafka_error(fatal));
-            }
-            for batch in &polled.batches {
-                self.take(batch);
-            }
-            let batches = polled.batches.iter().map(|b| (b.tp().clone(), b.next_offset()));
-            for (tp, position) in batches.chain(polled.ends) {
-                if ends.get(&tp).is_some_and(|end| position >= *end) {
-                    ends.remove(&tp);
-                }
-            }
-        }
-        Ok(())
+        let OffsetTopicSettings { topic, consumer, admin, .. } = &self.settings;
+        let partitions = topic.ensure(admin)?;
+        let mut take = |batch: &data::RawBatch| self.take(batch);
+        read_to_end(self.topic(), partitions, consumer, stopped, &mut take).map(drop)
     }
 
     fn take(&self, batch: &data::RawBatch) {
