@@ -91,7 +91,7 @@ fn run(script: &Path, words: &[&str]) -> Result<String> {
 }
 
 /// The top folder of the repository.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 

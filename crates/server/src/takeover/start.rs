@@ -11,7 +11,7 @@ use super::{StartArgs, failure};
 use crate::exit::{Failure, INTERNAL};
 use herder::Target;
 use herder::distributed::topics::ConfigRecord;
-use herder::takeover::{Contents, TakeOver, Was, at_once};
+use herder::takeover::{Company, Contents, TakeOver, Was, at_once};
 use runtime::Direction;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -19,31 +19,49 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
     let site = Site::of(&args.cluster)?;
-    site.company()?.without_java(&site.group).map_err(|e| failure(&e))?;
+    let company = site.company()?;
+    company.without_java(&site.group).map_err(|e| failure(&e))?;
     let seen = site.fit()?;
     let contents = site.contents(&seen)?;
     let without: BTreeSet<String> = args.without.iter().cloned().collect();
     let mut lines = Lines::default();
-    if let Some(note) = &contents.taken_over {
-        let late: Vec<&str> = without.difference(&note.left_out).map(String::as_str).collect();
-        if !late.is_empty() {
-            let text = format!("this cluster has been taken over with {}", late.join(", "));
-            return Err(Failure::wrong_input(text)
-                .hint("pause or stop it by the REST interface, or roll back and start again"));
+    let noted = contents.taken_over.as_ref();
+    if let (Some(_), Company::Ours(_)) = (noted, &company) {
+        lines.add(0, &format!("cluster {} is taken over, and its workers run", site.group));
+        report::print(lines);
+        return Ok(ExitCode::SUCCESS);
+    }
+    company.without_ours(&site.group, &contents.names_of_ours()).map_err(|e| failure(&e))?;
+    let plan = Plan::of(&site, company, seen, &contents);
+    match noted {
+        Some(note) => again(&site, note, &plan, &without, &mut lines)?,
+        None => {
+            check(&site, &plan, &without)?;
+            take_over(&site, &contents, &plan, without, &mut lines)?;
         }
-        lines.add(0, &format!("cluster {} has been taken over already", site.group));
-    } else {
-        site.company()?
-            .without_ours(&site.group, &contents.names_of_ours())
-            .map_err(|e| failure(&e))?;
-        let plan = Plan::of(&site, site.company()?, seen, &contents);
-        check(&site, &plan, &without)?;
-        take_over(&site, &contents, &plan, without, &mut lines)?;
     }
     let command = site.command("copycat distributed");
     lines.add(0, &format!("next, on every machine that had a worker: {command}"));
     report::print(lines);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was noted stays; Kafka Connect may have run since, without a rollback.
+fn again(
+    site: &Site,
+    note: &TakeOver,
+    plan: &Plan,
+    without: &BTreeSet<String>,
+    lines: &mut Lines,
+) -> Result<(), Failure> {
+    let late: Vec<&str> = without.difference(&note.left_out).map(String::as_str).collect();
+    if !late.is_empty() {
+        let text = format!("this cluster has been taken over with {}", late.join(", "));
+        return Err(Failure::wrong_input(text)
+            .hint("pause or stop it by the REST interface, or roll back and start again"));
+    }
+    lines.add(0, &format!("cluster {} has been taken over already", site.group));
+    set_aside(site, plan, &note.left_out, lines)
 }
 
 /// Refuses where a connector cannot run that is not left out, and names of connectors that there are
@@ -81,11 +99,7 @@ fn take_over(
     without: BTreeSet<String>,
     lines: &mut Lines,
 ) -> Result<(), Failure> {
-    for connector in &plan.connectors {
-        if !without.contains(&connector.name) {
-            positions_of_before(site, connector, lines)?;
-        }
-    }
+    set_aside(site, plan, &without, lines)?;
     let mut records = Vec::new();
     for connector in &plan.connectors {
         let starts = connector.starts.iter();
@@ -109,7 +123,7 @@ fn take_over(
     records.push(note.written());
     let topic = &site.topics.configs.topic.name;
     let still =
-        || herder::takeover::Company::look(&site.admin, &site.group)?.without_java(&site.group);
+        || Company::look(&site.admin, &site.group)?.without_java(&site.group);
     at_once(&site.settings.writer, topic, &records, &still).map_err(|e| failure(&e))?;
     let all = plan.connectors.len();
     let out = note.left_out.len();
@@ -125,22 +139,22 @@ fn take_over(
 
 /// A destination that has positions of an earlier take-over must not go on there where Kafka Connect
 /// has gone further since.
-fn positions_of_before(
+fn set_aside(
     site: &Site,
-    connector: &ConnectorPlan,
+    plan: &Plan,
+    left_out: &BTreeSet<String>,
     lines: &mut Lines,
 ) -> Result<(), Failure> {
-    if connector.direction != Some(Direction::Sink) {
-        return Ok(());
-    }
-    let ConnectorPlan { name, config, .. } = connector;
-    let moved = site.worker.positions_from_group(name, config).map_err(|error| {
-        let failure = failure(&error);
-        let message = format!("connector {name}: {}", failure.message);
-        Failure { message, ..failure }
-    })?;
-    for tp in moved {
-        lines.add(1, &format!("connector {name}: {tp} goes on where its group is"));
+    let sinks = plan.connectors.iter().filter(|c| c.direction == Some(Direction::Sink));
+    for ConnectorPlan { name, config, .. } in sinks.filter(|c| !left_out.contains(&c.name)) {
+        let moved = site.worker.positions_from_group(name, config).map_err(|error| {
+            let failure = failure(&error);
+            let message = format!("connector {name}: {}", failure.message);
+            Failure { message, ..failure }
+        })?;
+        for tp in moved {
+            lines.add(1, &format!("connector {name}: {tp} goes on where its group is"));
+        }
     }
     Ok(())
 }

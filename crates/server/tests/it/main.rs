@@ -46,5 +46,6 @@ mod source_offsets;
 mod sources;
 mod state;
 mod tables;
+mod takeover;
 mod topics;
 mod transforms;
