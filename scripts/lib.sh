@@ -128,7 +128,8 @@ use_system_openssl() {
 
 rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml"; }
 
-fetch_jars() { # fetch_jars FOLDER NAME LIBS: copies the jars of scripts/FOLDER/pom.xml into LIBS, once a machine
+fetch_jars() { # fetch_jars FOLDER NAME LIBS [ARTIFACT]: copies the jars of scripts/FOLDER/pom.xml into
+  # LIBS, once a machine, and one that is to stand behind them in the class path into LIBS/behind
   local libs=$3 part
   [ -e "$libs/complete" ] && return
   say "fetching $2 into $libs"
@@ -137,6 +138,8 @@ fetch_jars() { # fetch_jars FOLDER NAME LIBS: copies the jars of scripts/FOLDER/
   mvn -q -B -f "$ROOT/scripts/$1/pom.xml" dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$part" </dev/null >&2 ||
     { rm -rf "$part"; die "Maven could not fetch $2"; }
+  [ -z "${4:-}" ] || mvn -q -B dependency:copy -Dartifact="$4" -DoutputDirectory="$part/behind" </dev/null >&2 ||
+    { rm -rf "$part"; die "Maven could not fetch $4"; }
   touch "$part/complete"
   # Another run may have been first; both copies are the same.
   mv -T "$part" "$libs" 2>/dev/null || rm -rf "$part"
@@ -145,7 +148,9 @@ fetch_jars() { # fetch_jars FOLDER NAME LIBS: copies the jars of scripts/FOLDER/
 
 fetch_kafka() { fetch_jars kafka "Apache Kafka $KAFKA_VERSION" "$(kafka_libs_dir)"; }
 
-fetch_connect() { fetch_jars connect "Kafka Connect $KAFKA_VERSION" "$(connect_libs_dir)"; }
+fetch_connect() { # the older clients have a class that the older connectors need and the newer clients lack
+  fetch_jars connect "Kafka Connect $KAFKA_VERSION" "$(connect_libs_dir)" org.apache.kafka:kafka-clients:4.3.1
+}
 
 fetch_registry() { # unpacks Apicurio Registry into the cache, once a machine
   local dir version part

@@ -139,6 +139,10 @@ impl Contents {
             let Some(partitions) = seen.and_then(|seen| seen.partitions) else { return Ok(None) };
             let mut consumer = log.consumer.clone();
             consumer.insert("isolation.level".to_owned(), isolation.to_owned());
+            // Nothing is joined or committed; the client wants a name all the same.
+            consumer
+                .entry("group.id".to_owned())
+                .or_insert_with(|| format!("copycat-reads-{name}"));
             read_to_end(name, partitions, &consumer, stopped, take).map(Some)
         };
         for (log, what) in [

@@ -3,6 +3,7 @@
 use crate::logging::Levels;
 use crate::standalone::WorkerFile;
 use api::Result;
+use config::Props;
 use config::distributed::DistributedConfig;
 use herder::distributed::keys::KeySettings;
 use herder::distributed::log::{LogSettings, Store, worker_client};
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 /// # Errors
 /// Keys with wrong values.
-pub(crate) fn settings(
+pub(super) fn settings(
     worker: &Worker,
     config: &DistributedConfig,
     file: &WorkerFile,
@@ -33,11 +34,7 @@ pub(crate) fn settings(
         what: "the membership of workers",
         prefix: "copycat.members.",
     };
-    let mut writer = worker_client(props, "leader", ClientKind::Producer)?;
-    // The JVM's leader writes under the same id, so that it and ours fence each other.
-    writer.insert("transactional.id".to_owned(), format!("connect-cluster-{group}"));
-    writer.insert("enable.idempotence".to_owned(), "true".to_owned());
-    writer.insert("transaction.timeout.ms".to_owned(), "10000".to_owned());
+    let writer = writer(props, &group)?;
     let inter = &config.inter_worker;
     let ttl = u64::try_from(inter.key_ttl_ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
     let levels = levels.clone();
@@ -62,6 +59,19 @@ pub(crate) fn settings(
         },
         log_levels: LogLevels(Arc::new(move |logger, level| levels.set_for_all(logger, level))),
     })
+}
+
+/// The client by which the leader writes the config topic, for the workers of this group.
+///
+/// # Errors
+/// A key with a wrong value.
+pub(crate) fn writer(worker: &Props, group: &str) -> Result<ClientSettings> {
+    let mut writer = worker_client(worker, "leader", ClientKind::Producer)?;
+    // The JVM's leader writes under the same id, so that it and ours fence each other.
+    writer.insert("transactional.id".to_owned(), format!("connect-cluster-{group}"));
+    writer.insert("enable.idempotence".to_owned(), "true".to_owned());
+    writer.insert("transaction.timeout.ms".to_owned(), "10000".to_owned());
+    Ok(writer)
 }
 
 /// How this worker asks the others.

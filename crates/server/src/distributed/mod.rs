@@ -8,7 +8,7 @@ mod cluster;
 use crate::exit::Failure;
 use crate::logging::Levels;
 use crate::standalone::{self, Mode, Signals, WorkerFile};
-pub(crate) use cluster::settings as cluster_settings;
+pub(crate) use cluster::writer;
 use config::distributed::DistributedConfig;
 use herder::Herder;
 use herder::distributed::log::{LogSettings, OffsetLog, Store};

@@ -140,7 +140,8 @@ impl ConnectorPlan {
         }
     }
 
-    fn of_standing(&mut self, site: &Site, standing: SinkStanding) {
+    fn of_standing(&mut self, site: &Site, mut standing: SinkStanding) {
+        standing.committed.retain(|committed| reads(&self.config, &committed.tp.topic));
         self.delivery = differences::delivery(self.direction, standing.keeps, &site.worker);
         let places: Vec<TopicPartition> =
             standing.committed.iter().map(|committed| committed.tp.clone()).collect();
@@ -181,6 +182,13 @@ impl ConnectorPlan {
         });
         told.collect()
     }
+}
+
+/// Whether a sink reads a topic, as far as its configuration names them: a group keeps offsets of
+/// topics that its connector had once.
+pub(super) fn reads(config: &Props, topic: &str) -> bool {
+    let topics = config.get("topics").unwrap_or_default();
+    topics.trim().is_empty() || topics.split(',').any(|named| named.trim() == topic)
 }
 
 /// Which way the records of a class go that is not known here.

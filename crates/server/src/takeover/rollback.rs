@@ -16,6 +16,7 @@ pub(super) fn run(args: &RollbackArgs) -> Result<ExitCode, Failure> {
     let site = Site::of(&args.cluster)?;
     let seen = site.fit()?;
     let contents = site.contents(&seen)?;
+    site.company_left(&contents)?;
     nobody_lives(&site, &contents).map_err(|e| failure(&e))?;
     for name in &args.without {
         if !contents.configs.get(name).is_some_and(|state| state.exists()) {
@@ -30,7 +31,7 @@ pub(super) fn run(args: &RollbackArgs) -> Result<ExitCode, Failure> {
     plainly(&statuses.producer, &statuses.topic.name, &back.statuses).map_err(|e| failure(&e))?;
     if !back.configs.is_empty() {
         let still = || nobody_lives(&site, &contents);
-        at_once(&site.settings.writer, topic, &back.configs, &still).map_err(|e| failure(&e))?;
+        at_once(&site.writer, topic, &back.configs, &still).map_err(|e| failure(&e))?;
     }
     tell(&site, &back, &mut lines);
     report::print(lines);

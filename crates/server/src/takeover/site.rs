@@ -1,13 +1,18 @@
 //! The cluster that a worker file names, and what is asked of it.
 
 use super::{ClusterArgs, failure};
-use crate::distributed::cluster_settings;
+use crate::distributed::writer;
 use crate::exit::Failure;
 use crate::standalone::{self, Mode, WorkerFile};
-use herder::distributed::ClusterSettings;
 use herder::takeover::{Company, Contents, TopicSeen, Topics};
-use kafka::Admin;
+use kafka::{Admin, ClientSettings};
 use runtime::Worker;
+use std::time::{Duration, Instant};
+
+/// A worker that has stopped is missed by the broker within this, unless its session is set to be
+/// longer.
+const LEFT_WITHIN: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(250);
 
 /// A cluster, seen from outside.
 pub(super) struct Site {
@@ -15,7 +20,8 @@ pub(super) struct Site {
     pub(super) worker: Worker,
     pub(super) group: String,
     pub(super) topics: Topics,
-    pub(super) settings: ClusterSettings,
+    /// By which the leader of its workers writes.
+    pub(super) writer: ClientSettings,
     pub(super) admin: Admin,
     /// How the file is called on the command line, for what is to be typed next.
     pub(super) named: String,
@@ -30,18 +36,34 @@ impl Site {
         let group = cluster.worker.group_id.clone().unwrap_or_default();
         let worker = Worker::new(file.props.clone(), standalone::plugins(), group.clone());
         let worker = worker.map_err(|errors| file.wrong(&errors))?;
-        let settings = cluster_settings(&worker, &cluster, &file).map_err(|e| failure(&e))?;
+        let writer = writer(worker.props(), &group).map_err(|e| failure(&e))?;
         let topics = Topics::of_worker(worker.props()).map_err(|e| failure(&e))?;
         let admin = Admin::new(&topics.configs.admin).map_err(runtime::kafka_error);
         let admin = admin.map_err(|e| failure(&e))?;
         let named =
             args.worker.as_ref().map_or_else(String::new, |path| path.display().to_string());
-        Ok(Site { file, worker, group, topics, settings, admin, named })
+        Ok(Site { file, worker, group, topics, writer, admin, named })
     }
 
     /// Who is alive in the group of the workers.
     pub(super) fn company(&self) -> Result<Company, Failure> {
         Company::look(&self.admin, &self.group).map_err(|e| failure(&e))
+    }
+
+    /// Who is alive, once those are missed who have said that they stopped: they are members until
+    /// they have left, or their session is over.
+    pub(super) fn company_left(&self, contents: &Contents) -> Result<Company, Failure> {
+        let start = Instant::now();
+        loop {
+            match self.company()? {
+                Company::Ours(_)
+                    if contents.names_of_ours().is_empty() && start.elapsed() < LEFT_WITHIN =>
+                {
+                    std::thread::park_timeout(LOOK);
+                }
+                company => return Ok(company),
+            }
+        }
     }
 
     /// The topics as they are found.

@@ -19,10 +19,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
     let site = Site::of(&args.cluster)?;
-    let company = site.company()?;
-    company.without_java(&site.group).map_err(|e| failure(&e))?;
+    site.company()?.without_java(&site.group).map_err(|e| failure(&e))?;
     let seen = site.fit()?;
     let contents = site.contents(&seen)?;
+    let company = site.company_left(&contents)?;
+    company.without_java(&site.group).map_err(|e| failure(&e))?;
     let without: BTreeSet<String> = args.without.iter().cloned().collect();
     let mut lines = Lines::default();
     let noted = contents.taken_over.as_ref();
@@ -122,9 +123,8 @@ fn take_over(
     };
     records.push(note.written());
     let topic = &site.topics.configs.topic.name;
-    let still =
-        || Company::look(&site.admin, &site.group)?.without_java(&site.group);
-    at_once(&site.settings.writer, topic, &records, &still).map_err(|e| failure(&e))?;
+    let still = || Company::look(&site.admin, &site.group)?.without_java(&site.group);
+    at_once(&site.writer, topic, &records, &still).map_err(|e| failure(&e))?;
     let all = plan.connectors.len();
     let out = note.left_out.len();
     lines.add(

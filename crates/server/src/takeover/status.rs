@@ -1,7 +1,7 @@
 //! `copycat takeover status`: how each connector is since the take-over, and what is left to do.
 
 use super::ReadArgs;
-use super::connector::sink_entry;
+use super::connector::{reads, sink_entry};
 use super::report::{self, Lines};
 use super::site::Site;
 use crate::exit::{Failure, INTERNAL};
@@ -202,6 +202,7 @@ fn sink_now(
     let mut now: BTreeMap<_, i64> =
         standing.committed.into_iter().map(|committed| (committed.tp, committed.offset)).collect();
     now.extend(standing.stored.transpose()?.unwrap_or_default());
+    now.retain(|tp, _| reads(config, &tp.topic));
     Ok(now.iter().map(|(tp, offset)| sink_entry(tp, *offset)).collect())
 }
 
