@@ -3,7 +3,7 @@
 use crate::distributed::keys::SessionKeys;
 use crate::error::{Answer, HerderError};
 use crate::state::{Request, Target};
-use crate::view::{ConnectorView, Leader, View};
+use crate::view::{ConnectorView, Leader, View, WorkerView};
 use config::{Given, Props};
 use crossbeam_channel::Sender;
 use runtime::{OffsetsChange, Worker};
@@ -28,6 +28,7 @@ pub(crate) enum Command {
         what: OfCluster,
         reply: oneshot::Sender<Answer>,
     },
+    Workers(WorkersAsked),
     /// The process is to end.
     Shutdown,
 }
@@ -40,6 +41,28 @@ pub(crate) enum OfCluster {
     ResetTopics { connector: String },
     /// What keeps this worker from working with the others: it says so.
     Troubles(Vec<String>),
+}
+
+/// What is asked about workers.
+pub(crate) enum WorkersAsked {
+    /// Those that there are; none where there is only one.
+    List(oneshot::Sender<Option<Vec<WorkerView>>>),
+    /// Whether this worker is to give its tasks away; `force`: though nobody takes them.
+    Drain { drain: bool, force: bool, reply: oneshot::Sender<Answer> },
+}
+
+impl WorkersAsked {
+    /// The answer of a worker that is alone.
+    pub(crate) fn answer_alone(self) {
+        // Whoever asked may have stopped waiting.
+        match self {
+            WorkersAsked::List(reply) => drop(reply.send(None)),
+            WorkersAsked::Drain { reply, .. } => {
+                let message = "a standalone worker is alone: nobody could take its tasks";
+                drop(reply.send(Err(HerderError::NoTaker(message.to_owned()))));
+            }
+        }
+    }
 }
 
 /// Gives a command to the driver; false if that has ended.
@@ -243,6 +266,34 @@ impl Herder {
 
     async fn ask_own(&self, what: OfCluster) -> Answer {
         self.hand_over(|reply| Command::OfCluster { what, reply }).await
+    }
+
+    /// The workers of the cluster as this one knows them, by their ids; none where there is no cluster.
+    ///
+    /// # Errors
+    /// The worker ends.
+    pub async fn workers(&self) -> Result<Option<Vec<WorkerView>>, HerderError> {
+        let (reply, answer) = oneshot::channel();
+        let given = (self.give)(Command::Workers(WorkersAsked::List(reply)));
+        let gone = || HerderError::Unavailable("Worker is shutting down".to_owned());
+        if given { answer.await.map_err(|_| gone()) } else { Err(gone()) }
+    }
+
+    /// Has this worker give its tasks away and take no new ones, or take part again. Answers when it
+    /// has said so to the others; its tasks leave afterwards. `force`: though there is nobody to take
+    /// them, where they stay until there is.
+    ///
+    /// # Errors
+    /// Nobody could take its tasks; the worker ends.
+    pub async fn drain(&self, drain: bool, force: bool) -> Answer {
+        let (reply, answer) = oneshot::channel();
+        let asked = WorkersAsked::Drain { drain, force, reply };
+        let gone = || HerderError::Unavailable("Worker is shutting down".to_owned());
+        if (self.give)(Command::Workers(asked)) {
+            answer.await.map_err(|_| gone())?
+        } else {
+            Err(gone())
+        }
     }
 
     async fn ask(&self, request: Request) -> Answer {

@@ -19,6 +19,9 @@ pub enum HerderError {
     Failed(String),
     #[error("{0}")]
     Unavailable(String),
+    /// A worker cannot give its tasks away.
+    #[error("{0}")]
+    NoTaker(String),
     /// Nothing was done: another worker leads, or nobody.
     #[error("another worker leads the cluster")]
     Elsewhere,

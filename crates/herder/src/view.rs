@@ -4,7 +4,7 @@ use crate::distributed::keys::SessionKeys;
 use crate::state::Target;
 use config::Props;
 use runtime::{ActiveTopics, Direction, State, StatusCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A task as readers see it.
@@ -96,4 +96,72 @@ pub struct View {
     pub ready: bool,
     /// What the worker waits for, and what to do about it.
     pub waits: Option<String>,
+}
+
+/// How a worker of a cluster is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerState {
+    Active,
+    /// Gives its tasks away and takes no new ones.
+    Draining,
+    /// Stops its tasks, for its process ends.
+    Ending,
+    /// Has ended; its tasks wait for it to come back.
+    Restarting,
+    /// Has ended for good.
+    Left,
+    /// Is no member any more, and has not said why; its tasks go to others.
+    Lost,
+    /// Is there and has no place: the cluster has as many workers as it may.
+    Waiting,
+}
+
+impl WorkerState {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WorkerState::Active => "ACTIVE",
+            WorkerState::Draining => "DRAINING",
+            WorkerState::Ending => "ENDING",
+            WorkerState::Restarting => "RESTARTING",
+            WorkerState::Left => "LEFT",
+            WorkerState::Lost => "LOST",
+            WorkerState::Waiting => "WAITING",
+        }
+    }
+}
+
+/// A task that a worker runs or may run still.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldTask {
+    pub connector: Arc<str>,
+    pub task: u32,
+    /// Its worker has been told to stop it.
+    pub leaving: bool,
+}
+
+/// A worker as readers see it.
+#[derive(Clone, Debug)]
+pub struct WorkerView {
+    /// `host:port` as it is advertised.
+    pub id: Arc<str>,
+    /// Another one at every start; none outside of clusters.
+    pub run: Option<u64>,
+    /// Under which others reach it; empty where it has not said.
+    pub url: Arc<str>,
+    /// Of its program.
+    pub version: Arc<str>,
+    pub state: WorkerState,
+    pub leader: bool,
+    /// It is the one that is asked.
+    pub here: bool,
+    /// What it owns in the membership group.
+    pub partitions: BTreeSet<i32>,
+    /// What keeps it from working with the others, in its own words.
+    pub troubles: Vec<String>,
+    /// When it last said something of itself, which it does when something changes; milliseconds
+    /// since 1970.
+    pub heard_ms: Option<u64>,
+    /// By connector and number.
+    pub tasks: Vec<HeldTask>,
 }

@@ -39,11 +39,14 @@ pub(crate) enum Code {
     SignatureInvalid,
     NoSessionKey,
     FencingFailed,
+    WorkerNotFound,
+    WorkerUnreached,
+    NoTaker,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Code; 36] = [
+    pub(crate) const ALL: [Code; 39] = [
         Code::BadPath,
         Code::RouteNotFound,
         Code::MethodNotAllowed,
@@ -79,6 +82,9 @@ impl Code {
         Code::SignatureInvalid,
         Code::NoSessionKey,
         Code::FencingFailed,
+        Code::WorkerNotFound,
+        Code::WorkerUnreached,
+        Code::NoTaker,
         Code::Internal,
     ];
 
@@ -160,6 +166,13 @@ impl Code {
             Code::FencingFailed => {
                 ("fencing_failed", 409, "the tasks of the connector became others meanwhile")
             }
+            Code::WorkerNotFound => ("worker_not_found", 404, "the cluster has no such worker"),
+            Code::WorkerUnreached => (
+                "worker_unreached",
+                503,
+                "nothing was done: the worker that is meant does not answer",
+            ),
+            Code::NoTaker => ("no_taker", 409, "no other worker could take the tasks"),
             Code::Internal => ("internal", 500, "a mistake of this program"),
         }
     }

@@ -5,7 +5,9 @@ use crate::errors::RestError;
 use crate::request::Asked;
 use crate::routes::{self, Found, Operation, Part};
 use crate::server::App;
-use crate::{connectors, internal, loggers, metrics, offsets, openapi, plugins, root, tasks};
+use crate::{
+    connectors, internal, loggers, metrics, offsets, openapi, plugins, root, tasks, workers,
+};
 use axum::Json;
 use axum::http::header::{ALLOW, HeaderValue};
 use axum::http::{Method, StatusCode};
@@ -96,6 +98,9 @@ async fn run(
         O::ListPlugins => Ok(plugins::list(app, asked)),
         O::GetPluginConfig => plugins::config(app, asked, &name),
         O::Validate => plugins::validate(app, asked, &name).await,
+        O::ListWorkers => workers::list(app, asked).await,
+        O::Drain => workers::drain(app, asked, true).await,
+        O::Undrain => workers::drain(app, asked, false).await,
         O::ListLoggers => Ok(loggers::list(app)),
         O::GetLogger => loggers::get(app, &name),
         O::SetLogger => loggers::set(app, asked, &name).await,

@@ -75,6 +75,7 @@ impl From<HerderError> for RestError {
             HerderError::Failed(_) => Code::OutsideFailed,
             HerderError::Unavailable(_) => Code::ShuttingDown,
             HerderError::Elsewhere => Code::NoLeader,
+            HerderError::NoTaker(_) => Code::NoTaker,
         };
         let text = error.to_string();
         match text.split_once("\n  hint: ") {

@@ -50,6 +50,11 @@ pub(crate) async fn answer(
     found: Option<Found>,
 ) -> Result<Response, RestError> {
     let operation = found.as_ref().and_then(|f| f.place.operation(asked.method.as_str()));
+    if let (Some(operation), Some(found)) = (operation, &found)
+        && operation.is_of_worker()
+    {
+        return crate::workers::answer(app, asked, found.clone()).await;
+    }
     let Some(operation) = operation.filter(|operation| operation.is_of_leader()) else {
         return dispatch(app, asked, found).await;
     };
@@ -215,6 +220,46 @@ async fn pass_on(
     read_up_to(app, version.unwrap_or(0)).await;
     own_headers(asked, &mut response);
     Ok(Ok(response))
+}
+
+/// Whether another worker has sent it here.
+pub(crate) fn was_passed_on(asked: &Asked) -> bool {
+    asked.header(&FORWARDED).is_some()
+}
+
+/// The answer of one worker that is meant, whoever leads.
+///
+/// # Errors
+/// It did not get the request, or nobody knows what it did.
+pub(crate) async fn ask_worker(
+    app: &App,
+    asked: &Asked,
+    operation: Operation,
+    name: &str,
+    url: &str,
+) -> Result<Response, RestError> {
+    let unreached = |why: &str| {
+        let message = format!("worker {name} cannot be reached at {url}: {why}");
+        RestError::new(Code::WorkerUnreached, message).hint(REACH_HINT)
+    };
+    let Some(peers) = app.peers.clone() else { return Err(unreached("there is no cluster")) };
+    let keys = app.herder.session_keys();
+    let Some(key) = keys.current() else { return Err(Why::NoKey.into()) };
+    let request = request(app, asked, operation, url, &peers, key)?;
+    let agent = peers.agent();
+    let asking = tokio::task::spawn_blocking(move || send(&agent, request));
+    match asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))? {
+        Ok(mut response) => {
+            own_headers(asked, &mut response);
+            Ok(response)
+        }
+        Err(Failed::Unreached(why)) => Err(unreached(&why)),
+        Err(Failed::Lost(why)) => {
+            let message = format!("worker {name} at {url} did not answer: {why}");
+            let hint = "look at /workers whether it was done";
+            Err(RestError::new(Code::OutsideFailed, message).hint(hint))
+        }
+    }
 }
 
 fn request(

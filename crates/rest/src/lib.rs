@@ -26,6 +26,7 @@ mod routes;
 mod server;
 mod status;
 mod tasks;
+mod workers;
 
 pub use auth::{UserFiles, Users, UsersError};
 pub use dispatch::Offer;

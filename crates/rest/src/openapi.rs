@@ -74,6 +74,7 @@ fn tags() -> Value {
         tag("connectors", "Connectors, their tasks and topics"),
         tag("offsets", "Where connectors are"),
         tag("plugins", "What connectors can be made of"),
+        tag("workers", "The workers of the cluster"),
         tag("admin", "Log levels"),
     ])
 }

@@ -42,6 +42,9 @@ pub(crate) enum Operation {
     ListPlugins,
     GetPluginConfig,
     Validate,
+    ListWorkers,
+    Drain,
+    Undrain,
     ListLoggers,
     GetLogger,
     SetLogger,
@@ -71,6 +74,11 @@ impl Operation {
                 | O::SetTasks
                 | O::Fence
         )
+    }
+
+    /// Whether only the worker that it names can do it.
+    pub(crate) fn is_of_worker(self) -> bool {
+        matches!(self, Operation::Drain | Operation::Undrain)
     }
 
     /// Whether only workers ask it of each other: it is in no document, and needs no password.
@@ -119,7 +127,7 @@ impl Place {
 const TASK: &str = "{task}";
 
 /// Every path there is.
-pub(crate) static PLACES: [Place; 24] = {
+pub(crate) static PLACES: [Place; 26] = {
     use Operation as O;
     const GET: &str = "HEAD,GET,OPTIONS";
     const POST: &str = "POST,OPTIONS";
@@ -171,6 +179,12 @@ pub(crate) static PLACES: [Place; 24] = {
         Place::of("/connector-plugins", GET, &[("GET", O::ListPlugins)]),
         Place::of("/connector-plugins/{plugin}/config", GET, &[("GET", O::GetPluginConfig)]),
         Place::of("/connector-plugins/{plugin}/config/validate", PUT, &[("PUT", O::Validate)]),
+        Place::of("/workers", GET, &[("GET", O::ListWorkers)]),
+        Place::of(
+            "/workers/{worker}/drain",
+            "PUT,DELETE,OPTIONS",
+            &[("PUT", O::Drain), ("DELETE", O::Undrain)],
+        ),
         Place::admin("/admin/loggers", GET, &[("GET", O::ListLoggers)]),
         Place::admin(
             "/admin/loggers/{logger}",
@@ -184,7 +198,7 @@ pub(crate) static PLACES: [Place; 24] = {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) place: &'static Place,
-    /// The connector, plugin or logger; empty where the path has none.
+    /// The connector, plugin, worker or logger; empty where the path has none.
     pub(crate) name: String,
     /// 0 where the path has none.
     pub(crate) task: i64,

@@ -79,6 +79,10 @@ impl Driver {
                     let _gone = reply.send(Err(HerderError::Invalid(message)));
                     continue;
                 }
+                Message::Command(Command::Workers(asked)) => {
+                    asked.answer_alone();
+                    continue;
+                }
                 Message::Command(Command::Shutdown) => Event::Shutdown,
                 Message::Started { key, handle } => {
                     self.hands.started(key, handle);

@@ -93,6 +93,7 @@ pub(crate) fn describe(operation: Operation) -> Option<Description> {
         }
         O::GetOffsets | O::AlterOffsets | O::ResetOffsets => offsets(operation),
         O::ListPlugins | O::GetPluginConfig | O::Validate => plugins(operation),
+        O::ListWorkers | O::Drain | O::Undrain => workers(operation),
         O::ListLoggers | O::GetLogger | O::SetLogger => loggers(operation),
         O::SetTasks | O::Fence => return None,
     })
@@ -390,6 +391,40 @@ fn plugins(operation: Operation) -> Description {
                 NEW_CONFIG,
             )
         },
+    }
+}
+
+fn workers(operation: Operation) -> Description {
+    match operation {
+        Operation::ListWorkers => plain(
+            "listWorkers",
+            "workers",
+            "The workers of the cluster and their tasks; a standalone worker is the only one",
+            const { &[ok("The workers", "Workers")] },
+            &[],
+        ),
+        Operation::Drain => Description {
+            query: const {
+                &[query(
+                    "force",
+                    "true, in any case: even where no other worker could take its tasks",
+                )]
+            },
+            ..plain(
+                "drainWorker",
+                "workers",
+                "Let a worker give its tasks to the others and take no new ones, until it restarts",
+                const { &[done(202, "It drains; its tasks leave one after the other")] },
+                const { &[Code::WorkerNotFound, Code::WorkerUnreached, Code::NoTaker] },
+            )
+        },
+        _ => plain(
+            "undrainWorker",
+            "workers",
+            "Let a worker that drains take tasks again",
+            const { &[done(202, "It takes part again")] },
+            const { &[Code::WorkerNotFound, Code::WorkerUnreached, Code::NoTaker] },
+        ),
     }
 }
 

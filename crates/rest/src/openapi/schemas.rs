@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// Every schema, by name.
 pub(super) fn all() -> Value {
-    let groups = [worker(), connectors(), offsets(), plugins(), loggers()];
+    let groups = [worker(), connectors(), offsets(), plugins(), workers(), loggers()];
     let all: Map<String, Value> = groups
         .into_iter()
         .flat_map(|group| match group {
@@ -232,6 +232,56 @@ fn plugins() -> Value {
             }),
             json!({ "copycat": { "type": "object" } }),
         ),
+    })
+}
+
+fn workers() -> Value {
+    let task = object(
+        json!({
+            "connector": text(),
+            "task": number(),
+            "state": text(),
+            "leaving": {
+                "type": "boolean",
+                "description": "The worker has been told to stop it; another one starts it then",
+            },
+        }),
+        json!({}),
+    );
+    let state = json!({
+        "type": "string",
+        "enum": ["ACTIVE", "DRAINING", "ENDING", "RESTARTING", "LEFT", "LOST", "WAITING"],
+        "description": "LOST: no member any more, without a word; WAITING: the cluster has as many \
+                        workers as it may (copycat.members.max)",
+    });
+    json!({
+        "Workers": list(object(
+            json!({
+                "id": { "type": "string", "description": "host:port, as it is advertised" },
+                "url": { "type": "string", "description": "Where other workers reach it" },
+                "version": text(),
+                "run": {
+                    "type": ["string", "null"],
+                    "description": "Another one at every start; null for a standalone worker",
+                },
+                "state": state,
+                "leader": { "type": "boolean" },
+                "here": { "type": "boolean", "description": "It is the one that answers" },
+                "partitions": list(number()),
+                "troubles": {
+                    "type": "array",
+                    "items": text(),
+                    "description": "What keeps it from working with the others",
+                },
+                "last_heard": {
+                    "type": ["integer", "null"],
+                    "description": "When it last said something of itself, which it does when \
+                                    something changes; milliseconds since 1970",
+                },
+                "tasks": list(task),
+            }),
+            json!({}),
+        )),
     })
 }
 

@@ -13,6 +13,7 @@ mod report;
 mod seats;
 mod show;
 mod waits;
+mod workers;
 mod writer;
 
 use super::cluster::WorkerId;
@@ -101,6 +102,8 @@ pub(crate) enum Input {
         worker: WorkerId,
         said: Option<Said>,
         live: bool,
+        /// When it was written; milliseconds since 1970.
+        at_ms: i64,
     },
     /// Statuses in the topic have changed.
     StatusesRead,
@@ -164,6 +167,7 @@ struct Driver {
     urls: BTreeMap<WorkerId, Arc<str>>,
     waits: Waits,
     differences: Differences,
+    workers: workers::Workers,
     proof: Option<Arc<Membership>>,
     generation: i32,
     orders: Sender<writer::Order>,
@@ -184,7 +188,7 @@ impl Driver {
         let me = WorkerId { name: settings.worker_id.as_str().into(), run: run_number() };
         let statuses = Arc::new(Mutex::new(Statuses::default()));
         // First what may be refused: nothing has begun then.
-        let partitions = ensure_members(&settings, stopped)?;
+        let partitions = seats::ensure_members(&settings, stopped)?;
         until_answered(stopped, || alike::has_these_topics(&settings, partitions))?;
         let (waits, strangers) = (Waits::default(), Strangers::default());
         let reader = readers::StatusReader {
@@ -262,6 +266,7 @@ impl Driver {
             urls: BTreeMap::new(),
             waits,
             differences: Differences::default(),
+            workers: workers::Workers::default(),
             proof: None,
             generation: -1,
             orders,
@@ -308,6 +313,9 @@ impl Driver {
                 self.of_cluster(what, reply);
                 return false;
             }
+            Input::Command(Command::Workers(asked)) => {
+                return self.workers_asked(asked);
+            }
             Input::Command(Command::Shutdown) => Event::Shutdown { returns: true },
             Input::Told(told) => match self.told(told) {
                 Some(event) => event,
@@ -318,15 +326,8 @@ impl Driver {
                 self.proof = Some(proof);
                 Event::Joined(seat)
             }
-            Input::Said { worker, said, live } => {
-                if let Some(said) = said.as_ref().filter(|_| live) {
-                    self.differences.look(&self.settings, said);
-                }
-                match &said {
-                    Some(said) => self.urls.insert(worker.clone(), said.url.clone()),
-                    None => self.urls.remove(&worker),
-                };
-                Event::Claim { worker, claim: said.map(|said| said.claim) }
+            Input::Said { worker, said, live, at_ms } => {
+                return self.said(worker, said, live, at_ms);
             }
             Input::TopicGone(key) => {
                 self.topic_gone(&key);
@@ -424,12 +425,6 @@ impl Driver {
         }
         exit
     }
-}
-
-/// Makes the topic of the members where it is missing; gives its number of partitions.
-fn ensure_members(settings: &ClusterSettings, stopped: &dyn Fn() -> bool) -> Result<i32> {
-    let found = super::log::ensure_topic(&settings.members, &settings.config.admin, stopped)?;
-    Ok(i32::try_from(found).unwrap_or(i32::MAX))
 }
 
 /// Another one at every start: the time, in which no two starts of one address are the same.

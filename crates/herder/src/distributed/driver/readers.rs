@@ -122,8 +122,9 @@ pub(super) struct StatusReader {
     pub(super) topic: String,
     pub(super) waits: Waits,
     pub(super) strangers: Strangers,
-    /// The words that were there at the start, until they have all been read: the last one of each.
-    pub(super) early: Option<BTreeMap<WorkerId, Option<Said>>>,
+    /// The words that were there at the start, until they have all been read: the last one of each,
+    /// and when it was written.
+    pub(super) early: Option<BTreeMap<WorkerId, (Option<Said>, i64)>>,
     pub(super) statuses: Arc<Mutex<Statuses>>,
     pub(super) tell: Sender<Input>,
 }
@@ -131,10 +132,12 @@ pub(super) struct StatusReader {
 impl LogReader for StatusReader {
     fn read(&mut self, batch: &RawBatch, _live: bool) {
         let mut changed = false;
+        let mut times = batch.records().iter().map(|record| record.timestamp);
         ReadRecord::each(batch, |record| {
+            let at_ms = times.next().unwrap_or(-1);
             let key = text(record.key);
             if let Some((worker, said)) = Said::read(key, record.value) {
-                return self.said(worker, said);
+                return self.said(worker, said, at_ms);
             }
             if Said::is_key(key) {
                 return broken(record).warn(batch.tp());
@@ -156,8 +159,8 @@ impl LogReader for StatusReader {
     }
 
     fn caught_up(&mut self) {
-        for (worker, said) in self.early.take().into_iter().flatten() {
-            let _gone = self.tell.send(Input::Said { worker, said, live: false });
+        for (worker, (said, at_ms)) in self.early.take().into_iter().flatten() {
+            let _gone = self.tell.send(Input::Said { worker, said, live: false, at_ms });
         }
     }
 
@@ -167,16 +170,16 @@ impl LogReader for StatusReader {
 }
 
 impl StatusReader {
-    fn said(&mut self, worker: WorkerId, said: Option<Said>) {
+    fn said(&mut self, worker: WorkerId, said: Option<Said>, at_ms: i64) {
         if let Some(said) = said.as_ref().filter(|said| !said.group.is_empty()) {
             self.strangers.saw(&said.group, &self.topic, &worker.name);
         }
         match &mut self.early {
             Some(early) => {
-                early.insert(worker, said);
+                early.insert(worker, (said, at_ms));
             }
             None => {
-                let _gone = self.tell.send(Input::Said { worker, said, live: true });
+                let _gone = self.tell.send(Input::Said { worker, said, live: true, at_ms });
             }
         }
     }

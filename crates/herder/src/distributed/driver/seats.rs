@@ -2,9 +2,9 @@
 //!
 //! Invariant: a seat is told with the proof of its own generation, taken after the poll that gave it.
 
-use super::Input;
 use super::waits::Waits;
-use crate::distributed::log::{Membership, rest};
+use super::{ClusterSettings, Input};
+use crate::distributed::log::{Membership, ensure_topic, rest};
 use crate::distributed::member::Event;
 use crate::distributed::membership::Seat;
 use api::Error;
@@ -187,4 +187,13 @@ impl Spare {
             }
         }
     }
+}
+
+/// Makes the topic of the members where it is missing; gives its number of partitions.
+pub(super) fn ensure_members(
+    settings: &ClusterSettings,
+    stopped: &dyn Fn() -> bool,
+) -> api::Result<i32> {
+    let found = ensure_topic(&settings.members, &settings.config.admin, stopped)?;
+    Ok(i32::try_from(found).unwrap_or(i32::MAX))
 }

@@ -6,6 +6,7 @@
 
 use super::{Action, Answered, Member, Running};
 use crate::distributed::cluster::{Change, Claim, Stance, TaskKey};
+use crate::distributed::membership::{Seat, View};
 use crate::state::Target;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,6 +47,12 @@ impl Member {
             self.stale.insert(task.0.clone());
             self.due();
         }
+    }
+
+    /// Who is there, as far as it is known.
+    pub fn view(&self) -> View {
+        let view = |seat: &Seat| View::of(&self.cluster, seat.generation, self.settings.partitions);
+        self.seat.as_ref().map(view).unwrap_or_default()
     }
 
     pub(super) fn drain(&mut self, drain: bool) {
