@@ -42,7 +42,8 @@ pub struct DistributedConfig {
     #[config(key = "session.timeout.ms", default = 6000, at_least(1), importance = high)]
     pub session_timeout_ms: u32,
 
-    /// How often a worker shows that it is there, in milliseconds: a third of the session or less.
+    /// How often a worker shows that it is there, in milliseconds. More than a third of the session is
+    /// taken as a third, so that files of Kafka Connect are good whose sessions are longer.
     #[config(key = "heartbeat.interval.ms", default = 500, at_least(1), importance = high)]
     pub heartbeat_interval_ms: u32,
 
@@ -84,6 +85,13 @@ pub struct DistributedConfig {
     pub worker_unsync_backoff_ms: u32,
 }
 
+impl DistributedConfig {
+    /// How often a worker shows that it is there: a third of the session or less.
+    pub fn heartbeat_ms(&self) -> u32 {
+        self.heartbeat_interval_ms.min((self.session_timeout_ms / 3).max(1))
+    }
+}
+
 fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
     let worker = &config.worker;
     let mut errors = Vec::new();
@@ -109,11 +117,9 @@ fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
             errors.push(ConfigError::new(*key, text));
         }
     }
-    if config.heartbeat_interval_ms > config.session_timeout_ms / 3 {
-        let text = format!(
-            "has to be a third of session.timeout.ms ({}) or less",
-            config.session_timeout_ms
-        );
+    if config.heartbeat_interval_ms >= config.session_timeout_ms {
+        let text =
+            format!("has to be less than session.timeout.ms ({})", config.session_timeout_ms);
         errors.push(ConfigError::new("heartbeat.interval.ms", text));
     }
     errors
@@ -155,7 +161,16 @@ mod tests {
     fn topics_that_are_the_same_and_slow_heartbeats_are_refused() {
         let error = parse(&[("status.storage.topic", "c")]).unwrap_err();
         assert!(error.contains("is topic c, which is config.storage.topic already"), "{error}");
-        let error = parse(&[("heartbeat.interval.ms", "3000")]).unwrap_err();
-        assert!(error.contains("a third of session.timeout.ms (6000)"), "{error}");
+        let error = parse(&[("heartbeat.interval.ms", "6000")]).unwrap_err();
+        assert!(error.contains("less than session.timeout.ms (6000)"), "{error}");
+    }
+
+    #[test]
+    fn heartbeats_that_are_right_for_a_longer_session_are_taken_as_a_third_of_ours() {
+        let heartbeat = |pairs: &[(&str, &str)]| parse(pairs).unwrap().heartbeat_ms();
+        assert_eq!(heartbeat(&[("heartbeat.interval.ms", "3000")]), 2000);
+        let longer = [("heartbeat.interval.ms", "3000"), ("session.timeout.ms", "10000")];
+        assert_eq!(heartbeat(&longer), 3000);
+        assert_eq!(heartbeat(&[]), 500);
     }
 }

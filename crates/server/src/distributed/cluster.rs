@@ -103,7 +103,7 @@ fn members_consumer(worker: &Worker, config: &DistributedConfig) -> Result<Clien
         ("group.id", config.worker.group_id.clone().unwrap_or_default()),
         ("partition.assignment.strategy", "cooperative-sticky".to_owned()),
         ("session.timeout.ms", session.to_string()),
-        ("heartbeat.interval.ms", config.heartbeat_interval_ms.to_string()),
+        ("heartbeat.interval.ms", config.heartbeat_ms().to_string()),
         ("max.poll.interval.ms", session.max(60_000).to_string()),
         ("enable.auto.commit", "false".to_owned()),
     ] {

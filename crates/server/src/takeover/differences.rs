@@ -39,6 +39,15 @@ pub(super) fn of_worker(worker: &Worker, written: &Props) -> Vec<String> {
             told.push(format!("{key} is not set: {theirs} in Kafka Connect, {ours} here{follows}"));
         }
     }
+    if let Ok(config) = DistributedConfig::parse(worker.props())
+        && config.heartbeat_ms() != config.heartbeat_interval_ms
+    {
+        let (set, taken) = (config.heartbeat_interval_ms, config.heartbeat_ms());
+        told.push(format!(
+            "heartbeat.interval.ms is {set}: {taken} is taken, a third of session.timeout.ms ({})",
+            config.session_timeout_ms
+        ));
+    }
     let idle = IDLE.iter().filter(|(key, _)| written.get(key).is_some());
     told.extend(idle.map(|(key, why)| format!("{key} has no effect here: {why}")));
     let unknown = unknown_keys(written, &[&DistributedConfig::def()], &WORKER_PREFIXES);
