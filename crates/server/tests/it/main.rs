@@ -37,6 +37,7 @@ mod reports;
 mod rest;
 mod rest_distributed;
 mod rest_load;
+mod rest_peers;
 mod rest_tls;
 mod routes;
 mod schemas;

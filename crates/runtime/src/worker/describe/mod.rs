@@ -289,7 +289,7 @@ impl Worker {
                 infos.hints.extend(hint.map(|hint| ConfigError::new(error.key, hint)));
                 continue;
             }
-            if of_connect && !client {
+            if of_connect && !client && !self.is_found_by_connect(&error.key) {
                 let known = |e: &ConfigError| e.key == error.key;
                 if !infos.refused.iter().any(known) {
                     infos.refused.push(error);
@@ -298,6 +298,15 @@ impl Worker {
             }
             infos.add_error(raw, &error.key, text, hint);
         }
+    }
+}
+
+impl Worker {
+    /// What Connect's own distributed worker checks by itself: one that is alone lets it pass.
+    fn is_found_by_connect(&self, key: &str) -> bool {
+        const OF_CLUSTERS: &str = "config.storage.topic";
+        let checked = ["exactly.once.support", "transaction.boundary"].contains(&key);
+        checked && self.props.get(OF_CLUSTERS).is_some()
     }
 }
 
