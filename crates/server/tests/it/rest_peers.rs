@@ -11,11 +11,16 @@ use testkit::{eventually, free_port, kafka};
 
 /// A cluster of its own; `more` is what each worker has beyond what every worker has.
 fn cluster(name: &str, workers: usize, more: impl Fn(usize, WorkerSetup) -> WorkerSetup) -> Peers {
+    let mut peers = launch(name, workers, more);
+    peers.workers.iter_mut().for_each(Worker::wait_healthy);
+    peers
+}
+
+/// The same, at once.
+fn launch(name: &str, workers: usize, more: impl Fn(usize, WorkerSetup) -> WorkerSetup) -> Peers {
     let group = kafka::topic_name(name);
     let start = |number| more(number, member(&kafka::bootstrap(), &group)).launch();
-    let mut workers: Vec<Worker> = (0..workers).map(start).collect();
-    workers.iter_mut().for_each(Worker::wait_healthy);
-    Peers { group, workers }
+    Peers { workers: (0..workers).map(start).collect(), group }
 }
 
 struct Peers {
@@ -158,23 +163,28 @@ fn workers_ask_each_other_over_https_with_their_own_certificates_and_the_login_o
     std::fs::write(&users, format!("ann:{hash}:admin\n")).expect("the folder is writable");
     let users = users.display().to_string();
     // Plain HTTP is for the test; workers know each other's https alone.
-    let peers = cluster("https", 2, |_, setup| {
+    let peers = launch("https", 2, |_, setup| {
         setup
             .worker("listeners", &format!("https://127.0.0.1:{},http://{{address}}", free_port()))
             .worker("rest.advertised.listener", "https")
-            .worker("listeners.https.ssl.keystore.location", &tls_file("broker.p12"))
+            .worker("listeners.https.ssl.keystore.location", &tls_file("worker.p12"))
             .worker("listeners.https.ssl.keystore.password", STORE_PASSWORD)
-            .worker("listeners.https.ssl.truststore.location", &tls_file("trust.jks"))
-            .worker("listeners.https.ssl.truststore.password", STORE_PASSWORD)
+            .worker("listeners.https.ssl.truststore.location", &tls_file("worker-ca.pem"))
             .worker("listeners.https.ssl.client.auth", "required")
             .worker("copycat.rest.users.file", &users)
     });
     let login = format!("Basic {}", STANDARD.encode("ann:secret"));
+    let login = [("Authorization", login.as_str())];
+    for worker in &peers.workers {
+        eventually(PATIENCE, "it is healthy", || {
+            let answer = send(worker.address(), "GET", "/health", &login, None).ok()?;
+            (answer.status == 200).then_some(())
+        });
+    }
     let name = kafka::topic_name("secured");
     let path = format!("/connectors/{name}/config");
     for worker in [0, 1, 0, 1] {
         let config = json!({ "connector.class": "datagen", "shape": "orders", "topic": name });
-        let login = [("Authorization", login.as_str())];
         let (status, answer) = peers.ask(worker, ("PUT", &path), &login, &config.to_string());
         assert!(status < 300, "{status} {answer}\n{}", peers.logs());
         assert_eq!(peers.ask(worker, ("PUT", &path), &[], &config.to_string()).0, 401);

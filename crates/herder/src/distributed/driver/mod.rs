@@ -105,10 +105,8 @@ pub(crate) enum Input {
         /// When it was written; milliseconds since 1970.
         at_ms: i64,
     },
-    /// Statuses in the topic have changed.
-    StatusesRead,
-    /// It was said that a connector does not use a topic any more.
-    TopicGone(StatusKey),
+    /// Statuses of these have changed in the topic.
+    StatusesRead(Vec<StatusKey>),
     KeyRead(SessionKey),
     /// What was said could not be written: it is said again.
     Unsaid(StatusKey),
@@ -329,16 +327,13 @@ impl Driver {
             Input::Said { worker, said, live, at_ms } => {
                 return self.said(worker, said, live, at_ms);
             }
-            Input::TopicGone(key) => {
-                self.topic_gone(&key);
-                return false;
-            }
             Input::KeyRead(key) => {
                 self.keys.read(key, Instant::now());
                 self.stale = true;
                 return false;
             }
-            Input::StatusesRead => {
+            Input::StatusesRead(keys) => {
+                keys.iter().for_each(|key| self.status_read(key));
                 self.stale = true;
                 return false;
             }

@@ -131,7 +131,7 @@ pub(super) struct StatusReader {
 
 impl LogReader for StatusReader {
     fn read(&mut self, batch: &RawBatch, _live: bool) {
-        let mut changed = false;
+        let mut changed = Vec::new();
         let mut times = batch.records().iter().map(|record| record.timestamp);
         ReadRecord::each(batch, |record| {
             let at_ms = times.next().unwrap_or(-1);
@@ -142,19 +142,16 @@ impl LogReader for StatusReader {
             if Said::is_key(key) {
                 return broken(record).warn(batch.tp());
             }
-            if record.value.is_none()
-                && let Some(key @ StatusKey::Topic { .. }) = StatusKey::parse(text(record.key))
-            {
-                let _gone = self.tell.send(Input::TopicGone(key));
-            }
             let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
             match statuses.apply(record) {
-                Ok(key) => changed |= key.is_some(),
+                Ok(None) if record.value.is_some() => {}
+                // What is taken away may be known to the driver alone.
+                Ok(key) => changed.extend(key.or_else(|| StatusKey::parse(text(record.key)))),
                 Err(oddity) => oddity.warn(batch.tp()),
             }
         });
-        if changed {
-            let _gone = self.tell.send(Input::StatusesRead);
+        if !changed.is_empty() {
+            let _gone = self.tell.send(Input::StatusesRead(changed));
         }
     }
 

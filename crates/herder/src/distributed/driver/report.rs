@@ -123,6 +123,38 @@ impl Driver {
         }
     }
 
+    /// Somebody has said something: where this worker knows better, it says it again. A worker that lost
+    /// a task may say so late, and with a later generation than the one that has it now.
+    pub(super) fn status_read(&mut self, key: &StatusKey) {
+        let own = |status: Option<&Status>| {
+            status.is_some_and(|s| s.worker_id.as_ref() == Some(&self.reports.worker_id))
+        };
+        let told = self.statuses();
+        let of = |name: &String| told.get(name);
+        let (stands, is_ours) = match key {
+            StatusKey::Connector(name) => {
+                (own(of(name).and_then(|told| told.own.as_ref())), self.member.leads())
+            }
+            StatusKey::Task(name, task) => {
+                let entry = self.member.cluster().connectors.get(name.as_str());
+                let held = entry.is_some_and(|entry| entry.held_by(&self.me, *task).is_some());
+                (own(of(name).and_then(|told| told.tasks.get(task))), held)
+            }
+            StatusKey::Topic { topic, connector } => {
+                let used = of(connector).is_some_and(|told| told.topics.contains_key(topic));
+                drop(told);
+                if !used {
+                    self.topic_gone(key);
+                }
+                return;
+            }
+        };
+        drop(told);
+        if is_ours && !stands {
+            self.reports.unsaid(key);
+        }
+    }
+
     pub(super) fn statuses(&self) -> std::sync::MutexGuard<'_, Statuses> {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
     }
