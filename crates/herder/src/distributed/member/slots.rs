@@ -254,7 +254,11 @@ impl Member {
         let miscounted = self.is_miscounted(entry, wanted.config);
         let Some(lead) = &mut self.lead else { return };
         let fits = |made: &Made| made.incarnation == wanted.incarnation && made.of == wanted.of;
-        let Some(made) = lead.made.get(wanted.name).filter(|made| fits(made)) else { return };
+        let Some(made) = lead.made.get(wanted.name).filter(|made| fits(made)) else {
+            // A change that was taken back: what was worked out for it would keep slots free for ever.
+            lead.made.remove(wanted.name);
+            return;
+        };
         // A secret may have changed where the reference to it has not.
         let same = placement.made_of.is_some()
             && made.tasks == entry.tasks
