@@ -223,8 +223,15 @@ async fn pass_on(
 }
 
 /// Whether another worker has sent it here.
-pub(crate) fn was_passed_on(asked: &Asked) -> bool {
-    asked.header(&FORWARDED).is_some()
+///
+/// # Errors
+/// It says so, and has signed it wrongly.
+pub(crate) fn was_passed_on(
+    app: &App,
+    asked: &Asked,
+    operation: Operation,
+) -> Result<bool, RestError> {
+    believed(app, asked, operation)
 }
 
 /// The answer of one worker that is meant, whoever leads.

@@ -98,7 +98,9 @@ pub(crate) async fn answer(app: &App, asked: &Asked, found: Found) -> Result<Res
     let meant = workers.iter().filter(|worker| *worker.id == *name);
     // Of several starts of one address the last one is there.
     let meant = meant.max_by_key(|worker| worker.run);
-    let Some(meant) = meant.filter(|_| !forward::was_passed_on(asked)) else {
+    let operation = found.place.operation(asked.method.as_str()).unwrap_or(Operation::Drain);
+    let passed_on = forward::was_passed_on(app, asked, operation)?;
+    let Some(meant) = meant.filter(|_| !passed_on) else {
         let names: BTreeSet<&str> = workers.iter().map(|worker| &*worker.id).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         return Err(RestError::new(Code::WorkerNotFound, format!("Unknown worker: {name}"))
@@ -109,7 +111,6 @@ pub(crate) async fn answer(app: &App, asked: &Asked, found: Found) -> Result<Res
         return Err(RestError::new(Code::WorkerUnreached, message)
             .hint("its tasks go to other workers by themselves"));
     }
-    let operation = found.place.operation(asked.method.as_str()).unwrap_or(Operation::Drain);
     let response = forward::ask_worker(app, asked, operation, &name, &meant.url).await?;
     if response.status().is_success() {
         let drains = operation == Operation::Drain;

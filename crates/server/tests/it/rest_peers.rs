@@ -256,6 +256,10 @@ fn an_address_that_nobody_reaches_is_told_with_what_to_set() {
             log.contains(&format!("this worker advertises {url}, and does not reach itself"));
         (told && log.contains("set rest.advertised.host.name")).then_some(())
     });
+    eventually(PATIENCE, "every worker can tell", || {
+        let (_, workers) = peers.ask(0, ("GET", "/workers"), &[], "");
+        workers[0]["troubles"][0].as_str()?.contains(&url).then_some(())
+    });
     // Alone it does what it is asked to.
     assert_eq!(peers.create(0, &kafka::topic_name("alone"), "FileStreamSource").0, 201);
 }

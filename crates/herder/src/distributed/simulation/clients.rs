@@ -36,8 +36,6 @@ pub(super) struct Clients {
     asked: BTreeMap<u64, Request_>,
     ids: u64,
     versions: u64,
-    /// The two configurations of each connector that were asked for last.
-    before: BTreeMap<String, Vec<Given>>,
 }
 
 /// Its records are to be given exactly once.
@@ -67,8 +65,7 @@ impl Clients {
         let possible = (0..names).map(|n| (Arc::from(format!("c{n}")), vec![None])).collect();
         let kind = |config: &Props| if is_once(config) { Kind::OnceSource } else { Kind::Source };
         let kinds = Kinds(Arc::new(kind));
-        let (asked, before) = (BTreeMap::new(), BTreeMap::new());
-        Clients { lost_wait_ms, kinds, possible, asked, ids: 0, versions: 0, before }
+        Clients { lost_wait_ms, kinds, possible, asked: BTreeMap::new(), ids: 0, versions: 0 }
     }
 
     pub(super) fn names(&self) -> Vec<Arc<str>> {
@@ -85,15 +82,6 @@ impl Clients {
         if even != random.one_in(8) {
             given.insert("once".to_owned(), Some("1".to_owned()));
         }
-        // Some take a change back.
-        let before = self.before.entry(name.to_owned()).or_default();
-        if self.versions.is_multiple_of(3) && before.len() > 1 {
-            given = before[0].clone();
-        }
-        if before.len() > 1 {
-            before.remove(0);
-        }
-        before.push(given.clone());
         given
     }
 }
