@@ -303,11 +303,23 @@ fn positions_in_a_database_follow_the_group_at_every_take_over() {
         kafka::commit_group_offsets(&route.bootstrap, &route.group(), &route.topic, &[(0, offset)]);
     };
     place.site.start(BINARY);
+    let mut away = config.clone();
+    away.insert("connection.url".to_owned(), json!("postgres://127.0.0.1:1/nothing"));
+    place.put("away", &Value::Object(away));
     place.put(route.name(), &Value::Object(config));
     route.produce(0, 5);
     route.wait_for_all(5);
     place.site.stop();
-    place.run(ROLLBACK).expect(0);
+    // Whatever was done before it stopped is done again.
+    let stopped = place.run(ROLLBACK).expect(3);
+    assert!(
+        stopped.err.contains("sink away") && stopped.err.contains("--without away"),
+        "{}",
+        stopped.err
+    );
+    assert_ne!(place.own_records(), Vec::<String>::new());
+    place.run(&format!("{ROLLBACK} --without away")).expect(0);
+    assert_eq!(place.own_records(), Vec::<String>::new());
     at(5);
     let kept = "SELECT count(*) FROM copycat_offsets WHERE next_offset IS NOT NULL";
     assert_eq!(route.database.query(kept), [[Some("0".to_owned())]]);
@@ -315,7 +327,9 @@ fn positions_in_a_database_follow_the_group_at_every_take_over() {
     // Somebody else stores three records, and the cluster is taken over again.
     route.produce(5, 3);
     others_move_to(8);
-    place.run(START).expect(0);
+    assert!(place.run(START).expect(3).err.contains("connector away"));
+    let start = format!("{START} --without away");
+    place.run(&start).expect(0);
     place.site.start(BINARY);
     route.produce(8, 2);
     route.wait_for_all(7);

@@ -43,6 +43,8 @@ use waits::Waits;
 
 /// How often time itself is an event, and statuses are looked at.
 const TICK: Duration = Duration::from_millis(100);
+/// How long the end of the process waits until the group has been left.
+const LEAVE_WITHIN: Duration = Duration::from_secs(3);
 /// How long one try to read a topic to its end may take.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -170,6 +172,8 @@ struct Driver {
     generation: i32,
     orders: Sender<writer::Order>,
     leaving: Arc<AtomicBool>,
+    /// Ends when the group has been left.
+    left: Receiver<()>,
     started: Instant,
     /// Something may look different to readers.
     stale: bool,
@@ -210,6 +214,7 @@ impl Driver {
         until_answered(stopped, || status.read_to_end(READ_TIMEOUT))?;
         until_answered(stopped, || strangers.are_gone(&settings))?;
         let leaving = Arc::new(AtomicBool::new(false));
+        let (leaves, left) = bounded(0);
         let (orders, taken) = bounded(16);
         let writer = writer::Writer {
             settings: settings.writer.clone(),
@@ -228,7 +233,10 @@ impl Driver {
             ended: leaving.clone(),
             waits: waits.clone(),
         };
-        spawn("members", move || seats.run())?;
+        spawn("members", move || {
+            seats.run();
+            drop(leaves);
+        })?;
         let told = tell.clone();
         let kinds = confirm::kinds(worker.clone());
         let hands = Hands::new(
@@ -269,6 +277,7 @@ impl Driver {
             generation: -1,
             orders,
             leaving,
+            left,
             started: Instant::now(),
             stale: true,
         })
@@ -297,6 +306,8 @@ impl Driver {
         self.leaving.store(true, Ordering::Release);
         // The logs end before the driver does: what was said is written.
         (self.config, self.status) = (None, None);
+        // Else the broker would take the worker for alive until its session is over.
+        let _nothing = self.left.recv_timeout(LEAVE_WITHIN);
     }
 
     /// True once everything has ended.
