@@ -29,6 +29,8 @@ impl Place {
             ("key.converter", STRING),
             ("value.converter", STRING),
             ("offset.flush.interval.ms", "200"),
+            // Kafka Connect starts sooner.
+            ("plugin.discovery", "service_load"),
             // Right for Kafka Connect, whose session is longer.
             ("heartbeat.interval.ms", "3000"),
         ];
