@@ -5,8 +5,8 @@
 //!
 //! Source: Debezium's documentation of its data types (`io.debezium.time.*`, `io.debezium.data.*`).
 
-use crate::avro_types;
 use crate::schema::{Schema, Type};
+use crate::{avro_types, protobuf_types};
 
 /// The unit of a number that counts time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,13 +73,19 @@ pub enum Semantic {
     Instant(TimeUnit),
     /// BYTES: months, days and milliseconds, each of 32 bits, the lowest byte first. Avro's.
     Period,
+    /// INT64: microseconds that have passed, readable as ISO 8601. Protobuf's.
+    Elapsed,
+    /// INT64 with the bits of a number without a sign. Protobuf's.
+    Unsigned,
 }
 
 impl Semantic {
-    /// The meaning of a schema, whoever's it is: Debezium's, or a logical type of Avro that Connect has
-    /// none for.
+    /// The meaning of a schema, whoever's it is: Debezium's, or a type of Avro or Protobuf that Connect
+    /// has none for.
     pub fn meaning(schema: &Schema) -> Option<Semantic> {
-        Semantic::of(schema).or_else(|| avro_types::meaning(schema))
+        Semantic::of(schema)
+            .or_else(|| avro_types::meaning(schema))
+            .or_else(|| protobuf_types::meaning(schema))
     }
 
     /// The meaning of a schema, if its name and type are Debezium's.
@@ -107,6 +113,8 @@ impl Semantic {
                 | Semantic::Geometry
                 | Semantic::Instant(_)
                 | Semantic::Period
+                | Semantic::Elapsed
+                | Semantic::Unsigned
         )
     }
 }

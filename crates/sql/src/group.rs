@@ -5,7 +5,7 @@ use crate::key::push_key;
 use crate::reduce::{GroupForm, Reducer};
 use crate::wanted::Extra;
 use crate::write::{PlanColumn, RowRef, Source, TableWrite, WritePlan, field, member};
-use data::{Batch, Cell, Rows, Schema, Width, write_json, write_json_string};
+use data::{Batch, Cell, Rows, Schema, Width, write_json_string, write_plain_json};
 use std::sync::Arc;
 
 /// Rows of one plan.
@@ -151,7 +151,7 @@ fn rest(batch: &Batch, row: usize, known: &[Arc<str>], out: &mut Vec<u8>) {
         }
         write_json_string(name, out);
         out.push(b':');
-        write_json(values, schema, cell, out);
+        write_plain_json(values, schema, cell, out);
     };
     match values.root(row) {
         Cell::Map(span) => {

@@ -1,8 +1,9 @@
 //! The type of one field: its Connect schema, but for what its place says, and what reads it.
 
+use super::known::schema_of;
 use super::meta::Meta;
 use super::options::names;
-use super::plan::{Entry, EnumPlan, Fallback, Interned, Known, Op, Scalar};
+use super::plan::{Entry, EnumPlan, Exact, Fallback, Interned, Known, Op, Scalar};
 use super::unfold::{Stop, Unfold, has_optional_keyword, map_entry, recursive, wrapped};
 use data::{Cell, SchemaBuilder, Type, Width};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Syntax, Value};
@@ -39,6 +40,9 @@ impl Unfold<'_> {
         field: &FieldDescriptor,
         message: &MessageDescriptor,
     ) -> Result<(SchemaBuilder, Op), Stop> {
+        if let Some(exact) = self.exact(message) {
+            return Ok((schema_of(exact), Op::Exact(exact, false)));
+        }
         if let Some(known) = known(message) {
             let builder = match known {
                 Known::Decimal => Meta::of_field(field).decimal(),
@@ -64,8 +68,33 @@ impl Unfold<'_> {
         &mut self,
         field: &FieldDescriptor,
     ) -> Result<(SchemaBuilder, Scalar), Stop> {
-        let (scalar, ty) = scalar(&field.kind(), None);
-        Ok((SchemaBuilder::new(ty), scalar))
+        let kind = field.kind();
+        let (scalar, ty) = scalar(&kind, None);
+        let builder = SchemaBuilder::new(ty);
+        // Connect does not know how a number in a wrapper was written.
+        let builder = if self.options.exact { wire_type(builder, &kind, scalar) } else { builder };
+        Ok((builder, scalar))
+    }
+
+    /// Whether the message is read to the microsecond.
+    fn exact(&self, message: &MessageDescriptor) -> Option<Exact> {
+        let exact = match message.full_name() {
+            names::TIME => Exact::Time,
+            names::TIMESTAMP => Exact::Timestamp,
+            names::DURATION => Exact::Duration,
+            _ => return None,
+        };
+        self.options.exact.then_some(exact)
+    }
+
+    /// A scalar whose cells say themselves what they are.
+    fn loosened(&self, scalar: Scalar) -> Scalar {
+        match scalar {
+            Scalar::Float => Scalar::LooseFloat,
+            Scalar::Uint64 if self.options.exact => Scalar::LooseUint64,
+            Scalar::Fixed64 if self.options.exact => Scalar::LooseFixed64,
+            other => other,
+        }
     }
 
     fn map(
@@ -113,15 +142,18 @@ impl Unfold<'_> {
             return Ok(Op::Entry(Box::new(entry(&key, &value, key_op, value_op))));
         }
         Ok(match field.kind() {
-            Kind::Message(message) => match (known(&message), wrapped(&message)) {
-                (Some(known), _) => Op::Known(known, true),
-                (_, Some(inner)) if self.options.unwraps() => {
-                    Op::Wrapper(loosened(scalar(&inner.kind(), None).0))
+            Kind::Message(message) => {
+                match (self.exact(&message), known(&message), wrapped(&message)) {
+                    (Some(exact), ..) => Op::Exact(exact, true),
+                    (_, Some(known), _) => Op::Known(known, true),
+                    (.., Some(inner)) if self.options.unwraps() => {
+                        Op::Wrapper(self.loosened(scalar(&inner.kind(), None).0))
+                    }
+                    _ => Op::Message(self.loose(&message)?),
                 }
-                _ => Op::Message(self.loose(&message)?),
-            },
+            }
             Kind::Enum(symbols) => Op::Enum(self.enumeration(&symbols)),
-            kind => Op::Scalar(loosened(scalar(&kind, None).0)),
+            kind => Op::Scalar(self.loosened(scalar(&kind, None).0)),
         })
     }
 
@@ -209,10 +241,6 @@ pub(super) fn default_of(field: &FieldDescriptor, op: &Op) -> Fallback {
         }
         _ => Fallback::Cell(Cell::Null),
     }
-}
-
-fn loosened(scalar: Scalar) -> Scalar {
-    if scalar == Scalar::Float { Scalar::LooseFloat } else { scalar }
 }
 
 /// Messages that are one of Connect's logical types.

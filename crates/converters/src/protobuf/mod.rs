@@ -29,6 +29,8 @@ mod write;
 mod write_plan;
 
 #[cfg(test)]
+mod exact_tests;
+#[cfg(test)]
 mod malformed_tests;
 #[cfg(test)]
 mod property_tests;

@@ -18,7 +18,13 @@ pub(super) struct Options {
     pub(super) generate_struct_for_nulls: bool,
     pub(super) flatten_unions: bool,
     pub(super) generalized_sum_types: bool,
+    /// What Connect's own types have no room for is kept: microseconds, durations, numbers without a sign.
+    /// For rows of SQL.
+    pub(super) exact: bool,
 }
+
+/// Not a setting of the converter: only the SQL control plane sets it.
+const EXACT_KEY: &str = "exact";
 
 /// Each key with its default, label and documentation.
 const KEYS: [(&str, bool, &str, &str); 11] = [
@@ -131,6 +137,7 @@ impl Options {
             generate_struct_for_nulls: flag(8),
             flatten_unions: flag(9),
             generalized_sum_types: flag(10),
+            exact: props.get(EXACT_KEY) == Some("true"),
         })
     }
 
@@ -159,6 +166,7 @@ impl Default for Options {
             generate_struct_for_nulls: false,
             flatten_unions: false,
             generalized_sum_types: false,
+            exact: false,
         }
     }
 }
@@ -170,7 +178,7 @@ pub(super) mod names {
     pub(in super::super) const UNION: &str = "io.confluent.connect.protobuf.Union";
     pub(in super::super) const GENERAL_UNION: &str = "org.apache.kafka.connect.data.Union";
     pub(in super::super) const TAG: &str = "io.confluent.connect.protobuf.Tag";
-    pub(in super::super) const TYPE: &str = "io.confluent.connect.protobuf.Type";
+    pub(in super::super) const TYPE: &str = data::PROTOBUF_TYPE;
     /// Marks the place where a message contains itself; the value is the message's full name.
     pub(in super::super) const RECURSIVE: &str = "io.confluent.connect.protobuf.recursive";
     pub(in super::super) const PRECISION: &str = "connect.decimal.precision";
@@ -183,6 +191,7 @@ pub(super) mod names {
     pub(in super::super) const DATE: &str = "google.type.Date";
     pub(in super::super) const TIME: &str = "google.type.TimeOfDay";
     pub(in super::super) const TIMESTAMP: &str = "google.protobuf.Timestamp";
+    pub(in super::super) const DURATION: &str = "google.protobuf.Duration";
 }
 
 #[cfg(test)]

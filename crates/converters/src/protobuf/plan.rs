@@ -40,6 +40,9 @@ pub(super) enum Scalar {
     Sint64,
     Fixed64,
     Sfixed64,
+    /// Numbers without a sign where no schema says so.
+    LooseUint64,
+    LooseFixed64,
     Float,
     /// A float where no schema says so.
     LooseFloat,
@@ -53,7 +56,7 @@ impl Scalar {
     pub(super) fn wire(self) -> u8 {
         match self {
             Scalar::Fixed32 | Scalar::Sfixed32(_) | Scalar::Float | Scalar::LooseFloat => FIXED32,
-            Scalar::Fixed64 | Scalar::Sfixed64 | Scalar::Double => FIXED64,
+            Scalar::Fixed64 | Scalar::LooseFixed64 | Scalar::Sfixed64 | Scalar::Double => FIXED64,
             Scalar::Text | Scalar::Bytes => BYTES,
             _ => VARINT,
         }
@@ -84,6 +87,14 @@ pub(super) enum Known {
     Timestamp,
 }
 
+/// Messages that are read to the microsecond where nobody asks for Connect's types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exact {
+    Time,
+    Timestamp,
+    Duration,
+}
+
 /// What is done with a field's bytes.
 pub(super) enum Op {
     Scalar(Scalar),
@@ -91,6 +102,8 @@ pub(super) enum Op {
     Message(usize),
     /// The flag: no schema says what the cell is.
     Known(Known, bool),
+    /// The flag: as text that says itself what it is.
+    Exact(Exact, bool),
     Wrapper(Scalar),
     Entry(Box<Entry>),
 }

@@ -175,6 +175,10 @@ impl Reader<'_> {
                 let part = cursor.part()?;
                 Some(self.known(*known, *loose, part, depth)?)
             }
+            Op::Exact(exact, loose) if wire == BYTES => {
+                let part = cursor.part()?;
+                Some(self.exact(*exact, *loose, part, depth)?)
+            }
             Op::Wrapper(scalar) if wire == BYTES => {
                 let value = self.wrapper(*scalar, &mut cursor.part()?, depth)?;
                 // A wrapper that says nothing adds nothing to one before it.
@@ -344,6 +348,14 @@ impl Reader<'_> {
             Scalar::Fixed32 => wide(i64::from(cursor.fixed32()?)),
             Scalar::Sint64 => wide(unzigzag(cursor.varint()?)),
             Scalar::Fixed64 | Scalar::Sfixed64 => wide(cursor.fixed64()? as i64),
+            Scalar::LooseUint64 => {
+                let value = cursor.varint()?;
+                Ok(self.unsigned(value))
+            }
+            Scalar::LooseFixed64 => {
+                let value = cursor.fixed64()?;
+                Ok(self.unsigned(value))
+            }
             Scalar::Float => Ok(Cell::Float(f32::from_bits(cursor.fixed32()?).into())),
             Scalar::LooseFloat => Ok(Cell::Float32(f32::from_bits(cursor.fixed32()?))),
         }

@@ -13,9 +13,11 @@ use config::unknown::unknown_keys;
 use registry::Kind;
 
 /// What is better for rows than what connectors have by default.
-const DEFAULTS: [(Format, &str, &str); 1] = [
+const DEFAULTS: [(Format, &str, &str); 2] = [
     // The members of a oneof are fields like others.
     (Format::Protobuf, "flatten.unions", "true"),
+    // Columns have microseconds, intervals and numbers beyond 2^63, Connect has not.
+    (Format::Protobuf, "exact", "true"),
 ];
 
 /// What reads keys or values of a format with schemas.

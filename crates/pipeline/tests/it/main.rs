@@ -8,6 +8,7 @@ mod failover;
 mod formats;
 mod installation;
 mod manual;
+mod nested;
 mod outbox;
 mod psql;
 mod reading;

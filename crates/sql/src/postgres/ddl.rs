@@ -10,7 +10,7 @@ use crate::config::{TimestampColumn, TypeDialect};
 use crate::database::{DbError, DbErrorKind, DbResult};
 use crate::epoch::{hides_default, unit_of};
 use crate::table::{NewColumn, NewTable, TableName};
-use data::{Logical, Rows, Schema, Semantic, Type, Value, write_json};
+use data::{Logical, Rows, Schema, Semantic, Type, Value, write_plain_json};
 use std::fmt::Write;
 
 /// What decides a new column's type beside the schema.
@@ -162,7 +162,10 @@ fn semantic_type(schema: &Schema, semantic: Semantic, typing: Typing) -> Option<
         Semantic::ZonedTimestamp => "timestamptz",
         Semantic::Instant(_) => timestamp(typing),
         Semantic::ZonedTime => "timetz",
-        Semantic::Duration(_) | Semantic::Interval | Semantic::Period => "interval",
+        Semantic::Duration(_) | Semantic::Interval | Semantic::Period | Semantic::Elapsed => {
+            "interval"
+        }
+        Semantic::Unsigned if dialect == TypeDialect::Own => "numeric(20)",
         Semantic::Json if dialect == TypeDialect::DJdbc => "json",
         Semantic::Json => "jsonb",
         Semantic::Xml => "xml",
@@ -181,6 +184,7 @@ fn semantic_type(schema: &Schema, semantic: Semantic, typing: Typing) -> Option<
         | Semantic::EnumSet
         | Semantic::Year
         | Semantic::Geometry
+        | Semantic::Unsigned
         | Semantic::VariableScaleDecimal => return None,
     };
     Some(kind.to_owned())
@@ -244,6 +248,8 @@ fn default_literal(schema: &Schema, value: &Value, kind: &str) -> Option<String>
                 .collect::<Option<Vec<_>>>()?;
             return Some(format!("ARRAY[{}]::{kind}", literals.join(", ")));
         }
+        // A column of numbers holds the number, whatever it stands for.
+        Value::Int(number, _) if hides_default(schema) => number.to_string(),
         other => json_text(schema, other)?,
     };
     let plain = match serde_json::from_str(&text) {
@@ -263,7 +269,7 @@ fn json_text(schema: &Schema, value: &Value) -> Option<String> {
     let mut rows = Rows::default();
     let cell = rows.put_value(Some(schema), value);
     let mut out = Vec::new();
-    write_json(&rows, Some(schema), cell, &mut out);
+    write_plain_json(&rows, Some(schema), cell, &mut out);
     String::from_utf8(out).ok()
 }
 

@@ -25,6 +25,8 @@ pub(super) fn column_type(types: TypeDialect, schema: Option<&Schema>) -> &'stat
             | Semantic::Time(_)
             | Semantic::Timestamp(_)
             | Semantic::Instant(_)
+            | Semantic::Elapsed
+            | Semantic::Unsigned
             | Semantic::VariableScaleDecimal,
         ) if !foreign => return "TEXT",
         _ => {}

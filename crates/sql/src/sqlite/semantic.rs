@@ -4,7 +4,7 @@
 //! text, which sorts and reads well; columns of numbers hold the number as it comes.
 
 use super::time;
-use super::value::{BAD_DATE, Encoded, Encoder, Form, Target, fault, is_number};
+use super::value::{BAD_DATE, Encoded, Encoder, Form, Target, fault, is_number, out_of_range};
 use data::{Cell, Rows, Schema, Semantic, TimeUnit};
 
 impl Encoder {
@@ -29,6 +29,13 @@ impl Encoder {
                     _ => None,
                 }
             }
+            (Semantic::Unsigned, Cell::Int(bits @ ..0, _)) if !self.signed => {
+                let digits = (bits as u64).to_string();
+                Some(match is_number(target) {
+                    true => Err(out_of_range(&digits)),
+                    false => self.put(digits.as_bytes()),
+                })
+            }
             (_, Cell::Int(..)) if is_number(target) || target == Target::Any => None,
             (Semantic::Date, Cell::Int(days, _)) => Some(self.date(target, days)),
             (Semantic::Time(unit), Cell::Int(count, _)) => {
@@ -42,6 +49,13 @@ impl Encoder {
                 Some(Ok(Form::Buffer))
             }
             (Semantic::Timestamp(unit), Cell::Int(count, _)) => Some(self.wall(unit, count)),
+            (Semantic::Elapsed, Cell::Int(..)) => {
+                self.buffer.clear();
+                data::write_json(rows, Some(schema), cell, &mut self.buffer);
+                // As text of its own, not as a string of JSON.
+                self.buffer.retain(|byte| *byte != b'"');
+                Some(Ok(Form::Buffer))
+            }
             (Semantic::Instant(unit), Cell::Int(count, _)) => {
                 Some(self.instant_us(target, unit.micros(count)))
             }

@@ -14,7 +14,7 @@ use crate::epoch::{micros, unit_of};
 use crate::table::Column;
 use base64::Engine;
 use data::{
-    Cell, DAY_MS, Logical, Rows, Schema, Semantic, Span, Type, decimal_to_text, write_json,
+    Cell, DAY_MS, Logical, Rows, Schema, Semantic, Span, Type, decimal_to_text, write_plain_json,
 };
 use std::io::Write;
 
@@ -101,6 +101,8 @@ pub(super) struct Encoder {
     timezone: Option<jiff::tz::TimeZone>,
     /// Times of day are moved to the time zone, as Confluent's sink does.
     moves_times: bool,
+    /// Numbers without a sign are those of Connect, which has none of 64 bits.
+    pub(super) signed: bool,
 }
 
 impl Encoder {
@@ -113,6 +115,7 @@ impl Encoder {
             bytes: settings.bytes_encoding,
             timezone: (!utc).then(|| timezone.clone()),
             moves_times: settings.types == TypeDialect::CJdbc,
+            signed: settings.types != TypeDialect::Own,
         }
     }
 
@@ -158,7 +161,7 @@ impl Encoder {
             Cell::Json(span) if takes_text(target) => Ok(Form::Text(rows.bytes(span))),
             Cell::List(_) | Cell::Map(_) | Cell::Struct(_) if takes_text(target) => {
                 self.buffer.clear();
-                write_json(rows, schema, cell, &mut self.buffer);
+                write_plain_json(rows, schema, cell, &mut self.buffer);
                 Ok(Form::Buffer)
             }
             Cell::Json(_) | Cell::List(_) | Cell::Map(_) | Cell::Struct(_) => Err(fault(
@@ -411,11 +414,7 @@ fn numeral<'a>(target: Target, bytes: &[u8]) -> Encoded<'a> {
     let inexact = is_integer(bytes)
         && format!("{v:.0}").as_bytes() != bytes.strip_prefix(b"+").unwrap_or(bytes);
     if overflow || (target == Target::Integer && is_integer(bytes)) {
-        return Err(fault(
-            OUT_OF_RANGE,
-            format!("{} is out of range", shown(bytes)),
-            Some(MAKE_IT_TEXT),
-        ));
+        return Err(out_of_range(&shown(bytes)));
     }
     if inexact {
         return Err(digits_lost(bytes));
@@ -450,6 +449,10 @@ fn significant_digits(bytes: &[u8]) -> usize {
 
 pub(super) fn fault(sqlstate: &'static str, message: String, hint: Option<&'static str>) -> Fault {
     Fault { sqlstate, message, hint }
+}
+
+pub(super) fn out_of_range(number: &str) -> Fault {
+    fault(OUT_OF_RANGE, format!("{number} is out of range"), Some(MAKE_IT_TEXT))
 }
 
 fn digits_lost(text: &[u8]) -> Fault {

@@ -4,7 +4,7 @@
 
 use super::target::Target;
 use super::{Context, Encoded, Fault, nested, number, numeric, temporal, text, union};
-use data::{Cell, Logical, Rows, Schema, Type, write_json};
+use data::{Cell, Logical, Rows, Schema, Type, write_plain_json};
 
 pub(super) const MISMATCH: &str = "42804";
 pub(super) const NOT_VALID: &str = "22P02";
@@ -18,6 +18,8 @@ pub(super) const NOT_IN_JSON: &str = "22P05";
 pub(super) enum Val<'a> {
     Bool(bool),
     Int(i64),
+    /// A whole number beyond 2^63.
+    Unsigned(u64),
     Float(f64),
     Float32(f32),
     /// The text of a JSON number.
@@ -42,6 +44,8 @@ pub(super) enum Val<'a> {
     MicroTime(i64),
     /// Microseconds.
     Duration(i64),
+    /// Microseconds, ISO 8601 where they are text.
+    Elapsed(i64),
     /// Months, days and milliseconds.
     Period([u32; 3]),
     /// So many bits, the lowest first.
@@ -56,7 +60,12 @@ pub(super) enum Val<'a> {
 
 /// The meaning of a cell; `None` for null.
 #[inline]
-pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) -> Option<Val<'a>> {
+pub(super) fn value<'a>(
+    rows: &'a Rows,
+    schema: Option<&'a Schema>,
+    cell: Cell,
+    target: &Target,
+) -> Option<Val<'a>> {
     Some(match cell {
         Cell::Null => return None,
         Cell::Bool(v) => Val::Bool(v),
@@ -79,8 +88,8 @@ pub(super) fn value<'a>(rows: &'a Rows, schema: Option<&'a Schema>, cell: Cell) 
         Cell::Instant(ms) if schema.is_some_and(|s| s.kind().is_integer()) => Val::Int(ms),
         Cell::Instant(ms) => Val::Instant(ms),
         Cell::Json(span) => Val::Json(rows.bytes(span)),
-        Cell::Struct(_) if schema.is_some_and(union::is_union) => {
-            return union::value(rows, schema, cell);
+        Cell::Struct(_) if schema.is_some_and(Schema::is_union) => {
+            return union::value(rows, schema, cell, target);
         }
         Cell::List(_) | Cell::Map(_) | Cell::Struct(_) => Val::Nested(cell, schema),
     })
@@ -150,6 +159,7 @@ pub(super) fn write_text(
         }
         Target::Other => match value {
             Val::Int(_)
+            | Val::Unsigned(_)
             | Val::Bool(_)
             | Val::Number(_)
             | Val::Float(_)
@@ -165,6 +175,7 @@ fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
     match value {
         Val::Bool(v) => out.extend_from_slice(if v { b"true" } else { b"false" }),
         Val::Int(v) => number::write_int(v, out),
+        Val::Unsigned(v) => number::write_unsigned(v, out),
         Val::Float(v) => number::write_f64(v, out),
         Val::Float32(v) => number::write_f32(v, out),
         Val::Number(digits) => out.extend_from_slice(digits),
@@ -178,10 +189,11 @@ fn as_text(context: Context<'_>, value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
         Val::Wall(ms, us) => temporal::write_iso_wall(ms, us, out)?,
         Val::MicroTime(us) => temporal::write_iso_micros(us, out)?,
         Val::Duration(us) => number::write_int(us, out),
+        Val::Elapsed(us) => temporal::write_elapsed(us, out),
         Val::Period(parts) => temporal::write_period(parts, out),
         Val::Bits(bytes, _) | Val::Geometry(bytes, _) => text::put_encoded(context, bytes, out),
         Val::Json(json) => out.extend_from_slice(json),
-        Val::Nested(cell, schema) => write_json(context.rows, schema, cell, out),
+        Val::Nested(cell, schema) => write_plain_json(context.rows, schema, cell, out),
     }
     Ok(())
 }
@@ -214,7 +226,8 @@ pub(super) fn as_json(
         | Val::Micros(_)
         | Val::Wall(..)
         | Val::MicroTime(_)
-        | Val::Period(_) => {
+        | Val::Period(_)
+        | Val::Elapsed(_) => {
             out.push(b'"');
             as_text(context, value, out)?;
             out.push(b'"');
@@ -275,7 +288,7 @@ pub(super) fn write_binary(
 fn value_name(value: Val<'_>) -> &'static str {
     match value {
         Val::Bool(_) => "BOOLEAN",
-        Val::Int(_) => "integer",
+        Val::Int(_) | Val::Unsigned(_) => "integer",
         Val::Float(_) | Val::Float32(_) => "floating-point number",
         Val::Number(_) => "JSON number",
         Val::Text(..) => "STRING",
@@ -284,7 +297,7 @@ fn value_name(value: Val<'_>) -> &'static str {
         Val::Date(_) => "Date",
         Val::Time(_) | Val::MicroTime(_) => "Time",
         Val::Instant(_) | Val::Micros(_) | Val::Wall(..) => "Timestamp",
-        Val::Duration(_) | Val::Period(_) => "duration",
+        Val::Duration(_) | Val::Period(_) | Val::Elapsed(_) => "duration",
         Val::Bits(..) => "bits",
         Val::Geometry(..) => "geometry",
         Val::Json(_) => "JSON object or array",

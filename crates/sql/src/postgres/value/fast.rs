@@ -5,7 +5,7 @@
 //! looked at; whatever is not the plain case is left to the general way, which gives the same bytes.
 
 use super::target::Target;
-use data::{Cell, Logical, Rows, Schema, Type};
+use data::{Cell, Logical, Rows, Schema, Semantic, Type};
 
 /// 1970 to 2000, where PostgreSQL begins to count.
 const EPOCH_MS: i64 = 10_957 * 86_400_000;
@@ -45,8 +45,9 @@ impl Fast {
                 _ => Fast::No,
             };
         }
-        // A name may stand for a meaning of its own.
-        if schema.logical() != Logical::None || schema.name().is_some() {
+        // A name may stand for a meaning of its own, and so may a parameter.
+        let meant = || Semantic::meaning(schema).is_some();
+        if schema.logical() != Logical::None || schema.name().is_some() || meant() {
             return Fast::No;
         }
         match (target, schema.kind()) {

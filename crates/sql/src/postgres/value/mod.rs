@@ -64,6 +64,8 @@ pub struct ValueSettings {
     timezone: Option<jiff::tz::TimeZone>,
     /// Times of day are moved to the time zone.
     moves_times: bool,
+    /// Numbers without a sign are those of Connect, which has none of 64 bits.
+    signed: bool,
 }
 
 impl ValueSettings {
@@ -76,6 +78,7 @@ impl ValueSettings {
             bytes: settings.bytes_encoding,
             timezone: (!utc).then(|| timezone.clone()),
             moves_times: settings.types == TypeDialect::CJdbc,
+            signed: settings.types != TypeDialect::Own,
         }
     }
 }
@@ -126,6 +129,7 @@ impl Encoder {
         let binary = target.has_binary(schema.map(AsRef::as_ref));
         let epoch = schema.and_then(|s| unit_of(s)).filter(|_| target.is_calendar());
         let semantic = schema.and_then(|schema| semantic::of(schema, &target));
+        let semantic = semantic.filter(|kind| *kind != Semantic::Unsigned || !settings.signed);
         let utc = settings.timezone.is_none();
         let fast = Fast::of(&target, schema.map(AsRef::as_ref), utc);
         let (schema, settings) = (schema.cloned(), Arc::clone(settings));
@@ -243,8 +247,10 @@ impl Encoder {
         let value = match self.epoch.and_then(|unit| micros(unit, cell, rows)) {
             Some(micros) => Some(Val::Micros(micros)),
             None => match (self.semantic, schema) {
-                (Some(semantic), Some(schema)) => semantic::value(semantic, rows, schema, cell),
-                _ => convert::value(rows, schema, cell),
+                (Some(semantic), Some(schema)) => {
+                    semantic::value(semantic, rows, schema, cell, &self.target)
+                }
+                _ => convert::value(rows, schema, cell, &self.target),
             },
         };
         let Some(value) = value else { return Ok(Form::Null) };

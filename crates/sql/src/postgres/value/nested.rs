@@ -8,7 +8,7 @@ use super::semantic;
 use super::target::Target;
 use super::text::{not_utf8, quote};
 use super::{Context, Encoded, Fault};
-use data::{Cell, Schema, write_json};
+use data::{Cell, Schema, write_plain_json};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(super) fn write(
             array_of_json(context, element, text, out, 1)
         }
         (Target::Vector, Val::Nested(cell @ Cell::List(_), schema)) => {
-            write_json(context.rows, schema, cell, out);
+            write_plain_json(context.rows, schema, cell, out);
             Ok(())
         }
         (Target::Vector, Val::Json(json)) => {
@@ -129,8 +129,8 @@ fn array(
             out.push(b',');
         }
         let value = match typed {
-            Some((schema, kind)) => semantic::value(kind, context.rows, schema, *cell),
-            None => value(context.rows, items, *cell),
+            Some((schema, kind)) => semantic::value(kind, context.rows, schema, *cell, target),
+            None => value(context.rows, items, *cell, target),
         };
         match value {
             None => out.extend_from_slice(b"NULL"),
@@ -252,8 +252,8 @@ fn composite<'a>(
         let found = find(name).and_then(|(cell, schema)| {
             let typed = schema.and_then(|schema| Some((schema, semantic::of(schema, target)?)));
             match typed {
-                Some((schema, kind)) => semantic::value(kind, context.rows, schema, cell),
-                None => value(context.rows, schema, cell),
+                Some((schema, kind)) => semantic::value(kind, context.rows, schema, cell, target),
+                None => value(context.rows, schema, cell, target),
             }
         });
         if let Some(value) = found {
@@ -278,13 +278,13 @@ fn hstore(
         if n > 0 {
             out.push(b',');
         }
-        match value(context.rows, keys, *key) {
+        match value(context.rows, keys, *key, &Target::Text) {
             Some(key @ Val::Text(..)) => element(context, &Target::Text, key, out)?,
             Some(other) => return Err(no_form(&Target::Hstore, other)),
             None => return Err(no_form(&Target::Hstore, Val::Nested(Cell::Null, schema))),
         }
         out.extend_from_slice(b"=>");
-        match value(context.rows, values, *cell) {
+        match value(context.rows, values, *cell, &Target::Text) {
             Some(value) => element(context, &Target::Text, value, out)?,
             None => out.extend_from_slice(b"NULL"),
         }

@@ -44,6 +44,7 @@ fn ranged(target: &Target, v: i64) -> Encoded<i64> {
 pub(super) fn integer(target: &Target, value: Val<'_>) -> Encoded<i64> {
     let v = match value {
         Val::Int(v) => v,
+        Val::Unsigned(v) => return Err(out_of_range(itoa::Buffer::new().format(v), target)),
         Val::Bool(v) => i64::from(v),
         Val::Float(v) => whole(target, v)?,
         Val::Float32(v) => whole(target, f64::from(v))?,
@@ -146,6 +147,11 @@ pub(super) fn write_int(v: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(v).as_bytes());
 }
 
+#[inline]
+pub(super) fn write_unsigned(v: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(v).as_bytes());
+}
+
 fn special(v: f64) -> &'static [u8] {
     match (v.is_nan(), v > 0.0) {
         (true, _) => b"NaN",
@@ -183,6 +189,7 @@ pub(super) fn write_float(target: &Target, value: Val<'_>, out: &mut Vec<u8>) ->
         }
         Val::Float32(v) => write_f32(v, out),
         Val::Int(v) => write_int(v, out),
+        Val::Unsigned(v) => write_unsigned(v, out),
         Val::Number(digits) => out.extend_from_slice(digits),
         Val::Decimal(unscaled, scale) => write_decimal(unscaled, scale, out)?,
         _ => return Err(no_form(target, value)),
@@ -209,6 +216,7 @@ pub(super) fn float(target: &Target, value: Val<'_>) -> Encoded<f64> {
         Val::Float(v) => return Ok(v),
         Val::Float32(v) => return Ok(f64::from(v)),
         Val::Int(v) => return Ok(v as f64),
+        Val::Unsigned(v) => return Ok(v as f64),
         Val::Number(digits) => {
             parsed(digits).ok_or_else(|| out_of_range(&shown(digits), target))?
         }
@@ -229,6 +237,7 @@ pub(super) fn float32(value: Val<'_>) -> Encoded<f32> {
         Val::Float(v) => return narrowed(v),
         Val::Float32(v) => return Ok(v),
         Val::Int(v) => return Ok(v as f32),
+        Val::Unsigned(v) => return Ok(v as f32),
         Val::Number(digits) => {
             let v = parsed(digits).ok_or_else(|| out_of_range(&shown(digits), target))?;
             (v, !digits.iter().any(|b| (b'1'..=b'9').contains(b)))
@@ -305,6 +314,7 @@ pub(super) fn write_numeric(value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
     match value {
         Val::Decimal(unscaled, scale) => write_decimal(unscaled, scale, out)?,
         Val::Int(v) => write_int(v, out),
+        Val::Unsigned(v) => write_unsigned(v, out),
         Val::Bool(v) => out.push(if v { b'1' } else { b'0' }),
         Val::Number(digits) => out.extend_from_slice(digits),
         Val::Float(v) => write_f64(v, out),
@@ -320,6 +330,7 @@ pub(super) fn write_money(value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
     match value {
         Val::Decimal(unscaled, scale) => write_decimal(unscaled, scale, out)?,
         Val::Int(v) => write_int(v, out),
+        Val::Unsigned(v) => write_unsigned(v, out),
         Val::Number(digits) if digits.iter().any(|b| matches!(b, b'e' | b'E')) => {
             let text = std::str::from_utf8(digits).unwrap_or_default();
             let parts = decimal_from_text(text);

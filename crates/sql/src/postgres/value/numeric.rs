@@ -23,6 +23,7 @@ pub(super) fn write_binary(value: Val<'_>, out: &mut Vec<u8>) -> Encoded {
     match value {
         Val::Decimal(unscaled, scale) => digits(&decimal_text(unscaled, scale)?, out),
         Val::Int(v) => digits(itoa::Buffer::new().format(v).as_bytes(), out),
+        Val::Unsigned(v) => digits(itoa::Buffer::new().format(v).as_bytes(), out),
         Val::Bool(v) => digits(if v { b"1" } else { b"0" }, out),
         Val::Number(text) => digits(text, out),
         Val::Float(v) if v.is_finite() => {

@@ -1,4 +1,4 @@
-//! Values of Debezium's types, and of some of Avro's: what they are to a column.
+//! Values of Debezium's types, and of some of Avro's and Protobuf's: what they are to a column.
 //!
 //! Place in the data path: [`of`] and [`takes`] at plan time, [`value`] once for every such value.
 //! Columns of numbers, of text (for what is text) and of bytes take the plain value, as they do for
@@ -30,8 +30,9 @@ pub(super) fn takes(target: &Target, semantic: Semantic) -> bool {
         // Columns without a time zone read the text without its offset.
         Semantic::ZonedTimestamp => matches!(target, Target::Timestamp | Target::Date),
         Semantic::Duration(_) => *target == Target::Interval,
+        Semantic::Elapsed => words || *target == Target::Interval,
         Semantic::Bits => *target == Target::Bits,
-        Semantic::VariableScaleDecimal => {
+        Semantic::VariableScaleDecimal | Semantic::Unsigned => {
             words
                 || target.is_integer()
                 || target.is_float()
@@ -48,6 +49,7 @@ pub(super) fn value<'a>(
     rows: &'a Rows,
     schema: &'a Schema,
     cell: Cell,
+    target: &Target,
 ) -> Option<Val<'a>> {
     match (semantic, cell) {
         (Semantic::Date, Cell::Int(days, _)) => Some(Val::Date(days)),
@@ -63,6 +65,8 @@ pub(super) fn value<'a>(
             TimeUnit::Nanos => count / 1000,
             unit => unit.micros(count),
         })),
+        (Semantic::Elapsed, Cell::Int(us, _)) => Some(Val::Elapsed(us)),
+        (Semantic::Unsigned, Cell::Int(bits @ ..0, _)) => Some(Val::Unsigned(bits as u64)),
         (Semantic::ZonedTimestamp, Cell::Text(span)) => {
             let at = rows.text(span).parse::<jiff::Timestamp>();
             // Anything else, such as infinity, is the column's to read.
@@ -84,7 +88,7 @@ pub(super) fn value<'a>(
                     Some(Val::Decimal(rows.bytes(value), i32::try_from(scale).ok()?))
                 }
                 (Cell::Null, _) => None,
-                _ => convert::value(rows, Some(schema), cell),
+                _ => convert::value(rows, Some(schema), cell, target),
             }
         }
         (Semantic::Geometry, Cell::Struct(_)) => match member(rows, schema, cell, "wkb") {
@@ -97,7 +101,7 @@ pub(super) fn value<'a>(
             }
             _ => None,
         },
-        _ => convert::value(rows, Some(schema), cell),
+        _ => convert::value(rows, Some(schema), cell, target),
     }
 }
 

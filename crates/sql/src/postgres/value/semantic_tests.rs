@@ -275,3 +275,47 @@ fn members_of_composites_keep_their_meaning() {
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text, "(\"00:00:01.000001\",\"2024-03-01 12:00:00.123456+00\")");
 }
+
+fn protobuf(name: &str) -> Option<Arc<Schema>> {
+    built(SchemaBuilder::new(Type::Int64).parameter(data::PROTOBUF_TYPE, name))
+}
+
+/// Bug: numbers without a sign beyond 2^63 were negative.
+#[test]
+fn numbers_without_a_sign_are_exact_or_refused() {
+    let (schema, value) = (protobuf("uint64"), Value::int(-1));
+    let to = |to| form(schema.as_ref(), &value, to, &plain());
+    for target in ["numeric", "jsonb", "text"] {
+        assert_eq!(to(target).unwrap(), "18446744073709551615", "{target}");
+    }
+    assert_eq!(to("int8"), Err("22003"));
+    assert_eq!(form(schema.as_ref(), &Value::int(7), "int8", &plain()).unwrap(), "7");
+    let foreign = settings(|s| s.types = crate::config::TypeDialect::CJdbc);
+    assert_eq!(form(schema.as_ref(), &value, "int8", &foreign).unwrap(), "-1", "as it was there");
+    let (mut rows, mut out) = (Rows::default(), Vec::new());
+    let cell = rows.put_value(schema.as_deref(), &value);
+    let copied = Encoder::new(schema.as_ref(), &column("int8"), &plain());
+    assert!(copied.copy_binary(cell, &rows, &mut out).is_err() && out.is_empty());
+}
+
+#[test]
+fn a_duration_of_protobuf_is_an_interval_and_readable_text() {
+    let schema = protobuf("google.protobuf.Duration");
+    let to = |us, to| form(schema.as_ref(), &Value::int(us), to, &plain()).unwrap();
+    assert_eq!(to(-3_661_000_001, "interval"), "-01:01:01.000001");
+    assert_eq!(to(1_500_000, "text"), "PT1.5S");
+    assert_eq!(to(-90, "jsonb"), "\"PT-0.00009S\"");
+}
+
+/// Bug: in a union a time was the bare number of its type.
+#[test]
+fn a_branch_of_a_union_keeps_its_meaning() {
+    let micros =
+        SchemaBuilder::new(Type::Int64).parameter(data::AVRO_LOGICAL_TYPE, "timestamp-micros");
+    let union = SchemaBuilder::structure().name("io.confluent.connect.avro.Union").optional();
+    let union = built(union.field("long", built(micros.optional()).unwrap()));
+    let to = |to| form(union.as_ref(), &Value::fields(vec![Value::int(1)]), to, &plain()).unwrap();
+    assert_eq!(to("timestamptz"), "1970-01-01 00:00:00.000001+00");
+    assert_eq!(to("jsonb"), "\"1970-01-01T00:00:00.000001Z\"");
+    assert_eq!(to("int8"), "1");
+}

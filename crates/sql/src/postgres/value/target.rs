@@ -187,7 +187,7 @@ impl Target {
         {
             return true;
         }
-        if union::is_union(schema) {
+        if schema.is_union() {
             return union::accepts(self, schema);
         }
         let number = self.is_float() || matches!(self, Target::Numeric | Target::Money);
@@ -264,7 +264,7 @@ impl Target {
         );
         match schema.kind() {
             // A value may be of a type that the column reads as text only.
-            Type::Struct if union::is_union(schema) => false,
+            Type::Struct if schema.is_union() => false,
             // Other text needs the column's input function.
             Type::String => matches!(self, Target::Bytea | Target::Uuid),
             _ => form && self.accepts(schema),

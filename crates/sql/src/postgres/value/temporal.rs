@@ -187,7 +187,7 @@ pub(super) fn write(
         _ => match value {
             Val::Time(ms) => write_interval(ms, 0, out),
             Val::Period(parts) => write_period(parts, out),
-            Val::MicroTime(us) | Val::Duration(us) => {
+            Val::MicroTime(us) | Val::Duration(us) | Val::Elapsed(us) => {
                 let size = us.unsigned_abs();
                 let ms = i64::try_from(size / 1000).unwrap_or(i64::MAX);
                 write_interval(if us < 0 { -ms } else { ms }, (size % 1000) as i64, out);
@@ -291,6 +291,20 @@ pub(super) fn write_period([months, days, ms]: [u32; 3], out: &mut Vec<u8>) {
     out.extend_from_slice(number.format(ms / 1000).as_bytes());
     if ms % 1000 != 0 {
         thousandths(i64::from(ms % 1000), out);
+    }
+    out.push(b'S');
+}
+
+/// ISO 8601, as intervals are read: `PT3.000004S`.
+pub(super) fn write_elapsed(us: i64, out: &mut Vec<u8>) {
+    let (size, mut number) = (us.unsigned_abs(), itoa::Buffer::new());
+    out.extend_from_slice(if us < 0 { b"PT-" } else { b"PT" });
+    out.extend_from_slice(number.format(size / 1_000_000).as_bytes());
+    let behind = (size % 1_000_000) as i64;
+    if behind > 0 {
+        thousandths(behind / 1000, out);
+        digits_behind(behind % 1000, out);
+        while out.pop_if(|last| *last == b'0').is_some() {}
     }
     out.push(b'S');
 }

@@ -13,7 +13,7 @@ use crate::postgres::names;
 use crate::postgres::value::clean_jsonb;
 use crate::postgres::wire::Format;
 use crate::write::{RowRef, Special, TableWrite, Transform, WriteMode, WritePlan};
-use data::{Batch, write_json, write_json_string};
+use data::{Batch, write_json_string, write_plain_json};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ fn record(place: &RowRef, batches: &[Batch], out: &mut Vec<u8>) {
     let row = place.row as usize;
     for (name, rows) in [("{\"key\":", &batch.keys), (",\"value\":", &batch.values)] {
         out.extend_from_slice(name.as_bytes());
-        write_json(rows, rows.schema(row).map(|schema| &**schema), rows.root(row), out);
+        write_plain_json(rows, rows.schema(row).map(|schema| &**schema), rows.root(row), out);
     }
     out.extend_from_slice(b",\"headers\":{");
     for (n, (name, value)) in batch.raw.headers(row).enumerate() {

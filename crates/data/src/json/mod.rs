@@ -1,18 +1,45 @@
 //! Cells as JSON text, for destinations that keep nested values as JSON and for reports.
 //!
-//! Decimals keep their digits, bytes become base64, dates and times ISO 8601 text. This is not
-//! Connect's JsonConverter form, which writes logical types as their base numbers.
+//! Decimals keep their digits, bytes become base64, dates and times ISO 8601 text, also those that only
+//! Debezium, Avro or Protobuf know. This is not Connect's JsonConverter form, which writes logical
+//! types as their base numbers.
 
-use crate::calendar::{DAY_MS, civil_date};
+mod meaning;
+mod times;
+
+use crate::calendar::DAY_MS;
 use crate::cell::Cell;
 use crate::decimal::decimal_to_text;
 use crate::rows::Rows;
 use crate::schema::{Logical, Schema, Type};
 use base64::Engine;
 use std::io::Write;
+use times::{write_date, write_instant, write_time};
 
 /// Appends the JSON text of a value. NaN and infinities become strings, as JSON has no form for them.
+/// A union is an object of its branches, as transforms see it.
 pub fn write_json(rows: &Rows, schema: Option<&Schema>, cell: Cell, out: &mut Vec<u8>) {
+    write(rows, schema, cell, Unions::Branches, out);
+}
+
+/// The same for destinations that know no unions: of a union the value that is there.
+pub fn write_plain_json(rows: &Rows, schema: Option<&Schema>, cell: Cell, out: &mut Vec<u8>) {
+    write(rows, schema, cell, Unions::Values, out);
+}
+
+/// What a union is in JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unions {
+    Branches,
+    Values,
+}
+
+fn write(rows: &Rows, schema: Option<&Schema>, cell: Cell, unions: Unions, out: &mut Vec<u8>) {
+    if let Some(schema) = schema
+        && meaning::write(rows, schema, cell, out)
+    {
+        return;
+    }
     match cell {
         Cell::Null => out.extend_from_slice(b"null"),
         Cell::Bool(v) => out.extend_from_slice(if v { b"true" } else { b"false" }),
@@ -30,17 +57,23 @@ pub fn write_json(rows: &Rows, schema: Option<&Schema>, cell: Cell, out: &mut Ve
         Cell::List(span) => {
             let items = schema.and_then(Schema::value_schema);
             write_joined(rows.cells(span).iter(), (b'[', b']'), out, |item, out| {
-                write_json(rows, items.map(AsRef::as_ref), *item, out);
+                write(rows, items.map(AsRef::as_ref), *item, unions, out);
             });
         }
-        Cell::Map(span) => write_map(rows, schema, rows.cells(span), out),
+        Cell::Map(span) => write_map(rows, schema, rows.cells(span), unions, out),
+        Cell::Struct(_) if unions == Unions::Values && schema.is_some_and(Schema::is_union) => {
+            match schema.and_then(|schema| schema.branch(rows, cell)) {
+                Some((field, cell)) => write(rows, Some(&field.schema), cell, unions, out),
+                None => out.extend_from_slice(b"null"),
+            }
+        }
         Cell::Struct(span) => {
             let fields = schema.map(Schema::fields).unwrap_or_default();
             let members = fields.iter().zip(rows.cells(span));
             write_joined(members, (b'{', b'}'), out, |(field, cell), out| {
                 write_json_string(&field.name, out);
                 out.push(b':');
-                write_json(rows, Some(&field.schema), *cell, out);
+                write(rows, Some(&field.schema), *cell, unions, out);
             });
         }
     }
@@ -63,7 +96,13 @@ fn write_joined<T>(
 }
 
 /// An object; keys that are no text are written as the text of their JSON form.
-fn write_map(rows: &Rows, schema: Option<&Schema>, cells: &[Cell], out: &mut Vec<u8>) {
+fn write_map(
+    rows: &Rows,
+    schema: Option<&Schema>,
+    cells: &[Cell],
+    unions: Unions,
+    out: &mut Vec<u8>,
+) {
     let keys = schema.and_then(Schema::key_schema).map(AsRef::as_ref);
     let values = schema.and_then(Schema::value_schema).map(AsRef::as_ref);
     write_joined(cells.chunks_exact(2), (b'{', b'}'), out, |pair, out| {
@@ -72,49 +111,33 @@ fn write_map(rows: &Rows, schema: Option<&Schema>, cells: &[Cell], out: &mut Vec
                 Cell::Text(span) => write_json_string(rows.text(*span), out),
                 other => {
                     let mut text = Vec::new();
-                    write_json(rows, keys, *other, &mut text);
-                    write_json_string(&String::from_utf8_lossy(&text), out);
+                    write(rows, keys, *other, unions, &mut text);
+                    match text.first() {
+                        // Times and bytes are strings already.
+                        Some(b'"') => out.extend_from_slice(&text),
+                        _ => write_json_string(&String::from_utf8_lossy(&text), out),
+                    }
                 }
             }
             out.push(b':');
-            write_json(rows, values, *value, out);
+            write(rows, values, *value, unions, out);
         }
     });
 }
 
 fn write_int(schema: Option<&Schema>, value: i64, out: &mut Vec<u8>) {
     match schema.map(Schema::logical) {
-        Some(Logical::Date) => {
-            out.push(b'"');
-            write_date(value, out);
-            out.push(b'"');
-        }
-        Some(Logical::Time) => {
-            out.push(b'"');
-            write_time(value.rem_euclid(DAY_MS), out);
-            out.push(b'"');
-        }
+        Some(Logical::Date) => quoted(out, |out| write_date(value, out)),
+        Some(Logical::Time) => quoted(out, |out| write_time(value.rem_euclid(DAY_MS), out)),
         Some(Logical::Timestamp) => write_instant(value, out),
         _ => put(out, format_args!("{value}")),
     }
 }
 
-fn write_instant(ms: i64, out: &mut Vec<u8>) {
+fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b'"');
-    write_date(ms.div_euclid(DAY_MS), out);
-    out.push(b'T');
-    write_time(ms.rem_euclid(DAY_MS), out);
-    out.extend_from_slice(b"Z\"");
-}
-
-fn write_date(days: i64, out: &mut Vec<u8>) {
-    let (year, month, day) = civil_date(days);
-    put(out, format_args!("{year:04}-{month:02}-{day:02}"));
-}
-
-fn write_time(ms: i64, out: &mut Vec<u8>) {
-    let (s, ms) = (ms / 1000, ms % 1000);
-    put(out, format_args!("{:02}:{:02}:{:02}.{ms:03}", s / 3600, s / 60 % 60, s % 60));
+    write(out);
+    out.push(b'"');
 }
 
 fn write_float(value: f64, text: &str, out: &mut Vec<u8>) {
@@ -128,9 +151,8 @@ fn write_float(value: f64, text: &str, out: &mut Vec<u8>) {
 }
 
 fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    out.extend_from_slice(base64::engine::general_purpose::STANDARD.encode(bytes).as_bytes());
-    out.push(b'"');
+    let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+    quoted(out, |out| out.extend_from_slice(text.as_bytes()));
 }
 
 /// Appends a JSON string: quotes, backslashes and control characters escaped, the rest as it is.
@@ -156,56 +178,4 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::builder::SchemaBuilder;
-    use crate::cell::Width;
-    use crate::value::Value;
-    use std::sync::Arc;
-
-    #[test]
-    fn nested_values_keep_digits_and_dates() {
-        let decimal = Arc::new(SchemaBuilder::decimal(2).build().unwrap());
-        let at = Arc::new(SchemaBuilder::timestamp().build().unwrap());
-        let bytes = Arc::new(Schema::new(Type::Bytes));
-        let schema = SchemaBuilder::structure()
-            .field("d", decimal)
-            .field("t", at)
-            .field("b", bytes)
-            .build()
-            .unwrap();
-        let mut rows = Rows::default();
-        let cell = rows.put_value(
-            Some(&schema),
-            &Value::fields(vec![
-                Value::Decimal { unscaled: vec![0x04, 0xe2], scale: 2 },
-                Value::Instant(-1),
-                Value::Bytes(vec![1, 2]),
-            ]),
-        );
-        let mut out = Vec::new();
-        write_json(&rows, Some(&schema), cell, &mut out);
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, r#"{"d":12.50,"t":"1969-12-31T23:59:59.999Z","b":"AQI="}"#);
-    }
-
-    #[test]
-    fn schemaless_maps_and_odd_floats() {
-        let mut rows = Rows::default();
-        let cell = rows.put_value(
-            None,
-            &Value::Map(vec![
-                (Value::Text("a\"\u{1}".to_owned()), Value::Float(f64::NAN)),
-                (Value::int(7), Value::List(vec![Value::Null, Value::Bool(true)])),
-            ]),
-        );
-        let mut out = Vec::new();
-        write_json(&rows, None, cell, &mut out);
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, r#"{"a\"\u0001":"NaN","7":[null,true]}"#);
-        let mut day = Vec::new();
-        let date = SchemaBuilder::date().build().unwrap();
-        write_json(&rows, Some(&date), Cell::Int(19_783, Width::W32), &mut day);
-        assert_eq!(day, b"\"2024-03-01\"");
-    }
-}
+mod tests;
