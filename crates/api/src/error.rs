@@ -33,6 +33,8 @@ pub struct Error {
     pub sqlstate: Option<String>,
     /// The record the error is about.
     pub record: Option<(TopicPartition, i64)>,
+    /// Whose error it is, where a task works for several: the member's place among them.
+    pub member: Option<usize>,
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -44,6 +46,7 @@ impl Error {
             hint: None,
             sqlstate: None,
             record: None,
+            member: None,
             source: None,
         }
     }

@@ -7,6 +7,7 @@ mod check;
 mod connector;
 mod converter;
 mod error;
+mod lookups;
 mod sink;
 mod source;
 mod transform;
@@ -18,6 +19,7 @@ pub use connector::{
 };
 pub use converter::{Converter, EncodeError, Encoded, IdHeader, Side, Topics};
 pub use error::{Error, ErrorKind, Result};
+pub use lookups::{LookupCounts, Lookups, SCHEMA_LOOKUPS};
 pub use sink::{Cancel, DeadLetter, ResolvedStart, Seat, SinkContext, SinkTask, StartResolver};
 pub use source::{
     Boundary, ExactlyOnce, PollLimits, Polled, SourceBatch, SourceConnector, SourceMap,

@@ -137,7 +137,26 @@ pub struct Batch {
     pub alive: Mask,
     /// In row order, at most one a row.
     pub rejects: Vec<Reject>,
+    pub schemas: SchemaNames,
     routes: Routes,
+}
+
+/// What the schemas of values are called where they are kept, for messages about records.
+#[derive(Clone, Debug, Default)]
+pub struct SchemaNames(Vec<(u32, Arc<str>)>);
+
+impl SchemaNames {
+    /// Values from this row on are of this schema; rows come in their order.
+    pub fn begin(&mut self, row: usize, name: &Arc<str>) {
+        if self.0.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, name)) {
+            self.0.push((row as u32, name.clone()));
+        }
+    }
+
+    fn of(&self, row: usize) -> Option<&str> {
+        let next = self.0.partition_point(|(first, _)| *first as usize <= row);
+        self.0.get(next.checked_sub(1)?).map(|(_, name)| &**name)
+    }
 }
 
 impl Batch {
@@ -155,6 +174,7 @@ impl Batch {
             origin: Origin::Sink,
             alive,
             rejects: Vec::new(),
+            schemas: SchemaNames::default(),
             routes: Routes::default(),
         }
     }
@@ -224,6 +244,14 @@ impl Batch {
 
     pub fn is_empty(&self) -> bool {
         self.raw.is_empty()
+    }
+
+    /// A message about a record, with the schema that its value was written with, if it has one.
+    pub fn about(&self, row: usize, mut message: String) -> String {
+        if let Some(name) = self.schemas.of(row) {
+            message.push_str(&format!(" ({name})"));
+        }
+        message
     }
 
     /// Takes a row out of the batch and keeps the reason. The first reason of a row stays.

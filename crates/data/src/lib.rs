@@ -43,7 +43,7 @@ pub mod values;
 
 pub use arena::{Arena, ArenaPool};
 pub use avro_types::AVRO_LOGICAL_TYPE;
-pub use batch::{Batch, Mask, Origin, Reject, Stage};
+pub use batch::{Batch, Mask, Origin, Reject, SchemaNames, Stage};
 pub use builder::SchemaBuilder;
 pub use calendar::{DAY_MS, civil_date, java_date, java_day};
 pub use cell::{Cell, Span, Width};

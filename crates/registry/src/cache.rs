@@ -4,7 +4,7 @@
 //! while something is asked; entries have limits in number and, where they may change, in time.
 
 use crate::bounds::Bounds;
-use api::{Error, ErrorKind, Result};
+use api::{Error, ErrorKind, Result, SCHEMA_LOOKUPS};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -97,6 +97,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         let flight = loop {
             let mut entries = lock(&self.entries);
             if let Some(value) = entries.known(key) {
+                SCHEMA_LOOKUPS.known();
                 return Ok(value);
             }
             let Some(Entry::Asked(flight)) = entries.map.get(key) else {

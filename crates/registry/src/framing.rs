@@ -19,6 +19,8 @@ const MAGIC_GUID: u8 = 1;
 pub enum Unframed {
     /// Shorter than a frame: as many bytes.
     Short(usize),
+    /// So many bytes behind a magic byte 1, which stands for a guid.
+    ShortGuid(usize),
     /// Another first byte, of so many.
     Magic(u8),
 }
@@ -30,6 +32,11 @@ impl fmt::Display for Unframed {
                 f,
                 "{len} bytes are too short for a magic byte and the id of a schema: the record was \
                  not written with a Schema Registry"
+            ),
+            Unframed::ShortGuid(len) => write!(
+                f,
+                "the magic byte 0x01 stands for a guid of 16 bytes, and {len} follow it: the record was \
+                 not written with a Schema Registry, or was cut off"
             ),
             Unframed::Magic(byte) => write!(
                 f,
@@ -52,6 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<(SchemaId, &[u8]), Unframed> {
             Ok((SchemaId::Id(i32::from_be_bytes(*id)), payload))
         }
         (&MAGIC_GUID, rest) => {
+            let short = Unframed::ShortGuid(rest.len());
             let (guid, payload) = rest.split_first_chunk::<16>().ok_or(short)?;
             Ok((SchemaId::Guid(*guid), payload))
         }
@@ -94,7 +102,8 @@ mod tests {
     fn anything_else_is_told() {
         assert_eq!(read(b""), Err(Unframed::Short(0)));
         assert_eq!(read(b"\0\0\0\x01"), Err(Unframed::Short(4)));
-        assert_eq!(read(&[1; 16]), Err(Unframed::Short(16)));
+        assert_eq!(read(&[1; 16]), Err(Unframed::ShortGuid(15)));
+        assert!(Unframed::ShortGuid(4).to_string().contains("guid of 16 bytes, and 4 follow"));
         assert_eq!(read(b"{\"a\":1}"), Err(Unframed::Magic(b'{')));
         assert!(Unframed::Magic(b'{').to_string().contains("0x7b"));
     }

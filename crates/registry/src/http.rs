@@ -8,7 +8,7 @@ mod token;
 
 use crate::bounds::Bounds;
 use crate::settings::{Limits, Login, Settings, TlsSide, Token, Url};
-use api::{Error, Result};
+use api::{Error, Result, SCHEMA_LOOKUPS};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use config::Password;
@@ -130,7 +130,10 @@ impl Http {
                 let place = (first + place) % self.urls.len();
                 let Some(url) = self.urls.get(place) else { continue };
                 bounds.check()?;
-                match self.try_one(url, ask, bounds) {
+                let began = Instant::now();
+                let answer = self.try_one(url, ask, bounds);
+                SCHEMA_LOOKUPS.asked(began.elapsed(), answer.is_err());
+                match answer {
                     Ok(answer) => {
                         self.current.store(place, Ordering::Relaxed);
                         return Ok(answer);
@@ -192,6 +195,8 @@ impl Http {
         let json: Option<Value> = serde_json::from_str(&body).ok();
         match (status, json) {
             (200..=299, Some(json)) => Ok(Answer::Success(json)),
+            // A page that something on the way shows while the registry is out of reach.
+            (200..=299, None) => Err(Trouble::Away(fault::no_json(status), wait)),
             (408 | 425 | 429 | 500.., json) => {
                 Err(Trouble::Away(fault::status_text(status, json.as_ref()), wait))
             }

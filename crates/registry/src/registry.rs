@@ -6,7 +6,7 @@ use crate::http::Http;
 use crate::references::resolve;
 use crate::rest::{self, Line, Plain, Version};
 use crate::{Draft, Missing, Refused, Registered, SchemaId, Settings, Stored};
-use api::{Cancel, Result};
+use api::{Cancel, Result, SCHEMA_LOOKUPS};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -100,7 +100,11 @@ impl Registry {
         id: &SchemaId,
         subject: Option<&str>,
     ) -> Option<Result<Arc<Registered>, Missing>> {
-        self.inner.views.peek(&(*id, subject.map(str::to_owned)))
+        let known = self.inner.views.peek(&(*id, subject.map(str::to_owned)));
+        if known.is_some() {
+            SCHEMA_LOOKUPS.known();
+        }
+        known
     }
 
     /// The schema of an id, references included; asks at most once, whoever else waits for it. The

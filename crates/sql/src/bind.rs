@@ -11,7 +11,7 @@ use crate::database::DbResult;
 use crate::envelope::{Events, Happened};
 use crate::evolve::Sample;
 use crate::group::{Group, delete_asked, key_lacks, push_key_of, writes_of};
-use crate::plan::{Catalog, Planned, Planner, Target};
+use crate::plan::{Catalog, NO_VALUE, NOT_NULL, Planned, Planner, Target};
 use crate::reduce::Reducer;
 use crate::settings::SinkSettings;
 use crate::shape::{SchemaId, Shape};
@@ -267,7 +267,7 @@ impl<'a> Pass<'a> {
                     return Ok(None);
                 }
                 Err(lost) => {
-                    self.reject_as(segment.number, row, lost.text, None, lost.sqlstate);
+                    self.reject(segment, row, (lost.text, lost.sqlstate), None);
                     return Ok(None);
                 }
             },
@@ -375,9 +375,9 @@ impl<'a> Pass<'a> {
                 current.rows += 1;
                 return;
             }
-            Planned::Reject(text) => {
+            Planned::Reject(text, sqlstate) => {
                 let (text, place) = (text.to_string(), Some(current.place));
-                self.reject(segment.number, row, text, place);
+                self.reject(segment, row, (text, *sqlstate), place);
                 return;
             }
         };
@@ -389,7 +389,7 @@ impl<'a> Pass<'a> {
                 let target = target.clone();
                 let Some(group) = self.partial_group(segment.batch, row, &target, current) else {
                     let text = "the record has no value for any column, only placeholders";
-                    self.reject(segment.number, row, text.to_owned(), Some(current.place));
+                    self.reject(segment, row, (text.to_owned(), NO_VALUE), Some(current.place));
                     return;
                 };
                 group
@@ -403,7 +403,7 @@ impl<'a> Pass<'a> {
             if let Some(column) = key_lacks(group, segment.batch, row) {
                 group.pop();
                 let text = format!("key column {column} would be null: the record lacks it");
-                self.reject(segment.number, row, text, Some(current.place));
+                self.reject(segment, row, (text, NOT_NULL), Some(current.place));
                 return;
             }
             if self.ordered {
@@ -415,21 +415,18 @@ impl<'a> Pass<'a> {
         self.out.rows += 1;
     }
 
-    fn reject(&mut self, batch: u32, row: usize, text: String, place: Option<u32>) {
-        self.reject_as(batch, row, text, place, None);
-    }
-
-    fn reject_as(
+    fn reject(
         &mut self,
-        batch: u32,
+        segment: &Segment<'_>,
         row: usize,
-        text: String,
+        (text, sqlstate): (String, &str),
         place: Option<u32>,
-        sqlstate: Option<&str>,
     ) {
         let table = place.and_then(|place| self.planner.place_table(place)).cloned();
+        let text = segment.batch.about(row, text);
         let mut reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
-        reject.sqlstate = sqlstate.map(str::to_owned);
+        reject.sqlstate = Some(sqlstate.to_owned());
+        let batch = segment.number;
         self.out.rejects.push(RejectRow { batch, reject, by: RefusedBy::Binding, table });
     }
 }

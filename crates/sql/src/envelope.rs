@@ -83,7 +83,10 @@ pub(crate) fn open(batch: &mut Batch, which: ChangeEvents) -> Option<Events> {
                 None => (batch.values.root(row), Happened::Row),
                 Some(Ok(opened)) => opened,
                 Some(Err(text)) => {
-                    batch.reject(Reject::data(row, Stage::TaskPut, SINK_TASK, text));
+                    let text = batch.about(row, text);
+                    let mut reject = Reject::data(row, Stage::TaskPut, SINK_TASK, text);
+                    reject.sqlstate = Some("22023".to_owned());
+                    batch.reject(reject);
                     (Cell::Null, Happened::Row)
                 }
             };

@@ -61,12 +61,19 @@ pub(crate) struct Target {
     pub ignored: Vec<Arc<str>>,
 }
 
+/// The SQLSTATE of records that have no value where they must have one.
+pub(crate) const NO_VALUE: &str = "22004";
+/// Of those that lack what a key or a column needs.
+pub(crate) const NOT_NULL: &str = "23502";
+/// Of those whose fields have no column.
+pub(crate) const NO_COLUMN: &str = "42703";
+
 /// What is to be done with records of one form.
 #[derive(Clone, Debug)]
 pub(crate) enum Planned {
     Write(Arc<Target>),
-    /// Each is an error, for this reason.
-    Reject(Arc<str>),
+    /// Each is an error, for this reason and of this SQLSTATE.
+    Reject(Arc<str>, &'static str),
     /// Nothing; it is counted under this name.
     Skip(&'static str),
 }
@@ -76,7 +83,7 @@ impl Planned {
     fn lacks(&self) -> bool {
         match self {
             Planned::Write(target) => !target.ignored.is_empty(),
-            Planned::Reject(_) => true,
+            Planned::Reject(..) => true,
             Planned::Skip(_) => false,
         }
     }
@@ -240,7 +247,7 @@ impl Planner {
     ) -> DbResult<Planned> {
         let plan_key = PlanKey { place, key, value };
         if let Some((planned, round)) = self.plans.get(&plan_key)
-            && (!matches!(planned, Planned::Reject(_)) || *round == self.round)
+            && (!matches!(planned, Planned::Reject(..)) || *round == self.round)
         {
             self.lacking |= planned.lacks();
             return Ok(planned.clone());
@@ -274,7 +281,7 @@ impl Planner {
                 NullValues::Delete => (collect.key_columns(key, value), WriteMode::Delete),
                 NullValues::Fail => {
                     let text = "the record has no value, and behavior.on.null.values is fail";
-                    return Ok(Planned::Reject(text.into()));
+                    return Ok(Planned::Reject(text.into(), NO_VALUE));
                 }
                 NullValues::Auto | NullValues::Ignore => {
                     return Ok(Planned::Skip("records without a value"));
@@ -285,7 +292,7 @@ impl Planner {
         };
         let wanted = match wanted {
             Ok(wanted) => wanted,
-            Err(lack) => return Ok(Planned::Reject(lack.into())),
+            Err(lack) => return Ok(Planned::Reject(lack.into(), NOT_NULL)),
         };
         let Some(table) = self.table_for(&name, &wanted, mode, sample, catalog)? else {
             return Ok(Planned::Skip("deletes in a table that does not exist"));
@@ -373,7 +380,7 @@ impl Planner {
         let resolved = loop {
             let resolved = match resolve(&table, &wanted, &self.settings.names) {
                 Ok(resolved) => resolved,
-                Err(lack) => return Ok(Planned::Reject(lack.into())),
+                Err(lack) => return Ok(Planned::Reject(lack.into(), NO_COLUMN)),
             };
             if resolved.missing.is_empty() {
                 break resolved;
@@ -393,7 +400,7 @@ impl Planner {
             if let Some(refusal) =
                 refusal(&self.settings, &table, &resolved, &columns, evolved, catalog)?
             {
-                return Ok(Planned::Reject(refusal.into()));
+                return Ok(Planned::Reject(refusal.into(), NO_COLUMN));
             }
             let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
             tracing::info!("adding to table {}: {}", plain_table(name), names.join(", "));
@@ -428,10 +435,10 @@ impl Planner {
         if columns.is_empty() {
             let shown = plain_table(name);
             let text = format!("no member of the record is a column of table {shown}");
-            return Ok(Planned::Reject(text.into()));
+            return Ok(Planned::Reject(text.into(), NO_COLUMN));
         }
         if let Some(lack) = lacks_version(&table, special.as_deref(), &columns) {
-            return Ok(Planned::Reject(lack.into()));
+            return Ok(Planned::Reject(lack.into(), NOT_NULL));
         }
         if mode == WriteMode::Upsert && !(table.is_view && self.settings.consumer.is_some()) {
             check_unique(&self.settings, &table, &columns)?;

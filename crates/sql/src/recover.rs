@@ -187,7 +187,10 @@ impl SqlSink {
             if let Some((write, index)) = place {
                 self.pipe.db.explain(&mut error, write, index, &accepted.batches);
             }
-            let reject = reject_of(at.row, &error);
+            let mut reject = reject_of(at.row, &error);
+            if let Some(batch) = accepted.batches.get(at.batch as usize) {
+                reject.message = batch.about(at.row as usize, reject.message);
+            }
             let by = match error.at_commit {
                 true => RefusedBy::Committing,
                 false => RefusedBy::Writing,

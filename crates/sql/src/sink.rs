@@ -135,7 +135,7 @@ impl SqlSink {
         let fatal = self.binders.fatal(accepted, &bound.rejects);
         if let Some(first) = fatal.first() {
             let rejects: Vec<_> = fatal.iter().map(|r| (r.batch, r.reject.row)).collect();
-            stop = Some(poison(&accepted.batches, first));
+            stop = Some(poison(&self.settings, accepted, first));
             parts = cut_before(&accepted.batches, &parts, &rejects);
             bound = self.binders.bind(accepted, &parts, &mut self.pipe)?;
         }
@@ -303,12 +303,19 @@ impl SqlSink {
 }
 
 /// The error of a task that tolerates none: the first record, in the order of offsets.
-fn poison(batches: &[Batch], first: &RejectRow) -> Error {
-    let reject = &first.reject;
-    let mut error = Error::data(reject.message.clone()).hint(
-        "correct the record's source or the table, or set errors.tolerance=all to keep such \
-         records in the dead-letter table and go on",
-    );
+fn poison(settings: &SinkSettings, accepted: &Accepted, first: &RejectRow) -> Error {
+    let (reject, batches) = (&first.reject, &accepted.batches);
+    let mut error = Error::data(reject.message.clone()).hint(match settings.consumer {
+        Some(_) => {
+            "correct the relation or the definition, or have such records kept in \
+             pipeline_kafka.errors: alter_consumer with on_error => 'dead_letter'"
+        }
+        None => {
+            "correct the record's source or the table, or set errors.tolerance=all to keep such \
+             records in the dead-letter table and go on"
+        }
+    });
+    error.member = Some(accepted.member(first.batch));
     if let Some(state) = &reject.sqlstate {
         error = error.sqlstate(state);
     }

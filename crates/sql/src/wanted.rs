@@ -169,8 +169,11 @@ impl Collector<'_> {
                 Ok(())
             }
             _ => {
-                let mode = self.settings.names.name("pk.mode");
-                Err(format!("{mode}=record_value needs a value with fields"))
+                let needs = match self.settings.consumer {
+                    Some(_) => "mode => 'upsert' or 'ignore'".to_owned(),
+                    None => format!("{}=record_value", self.settings.names.name("pk.mode")),
+                };
+                Err(format!("{needs} needs a value with fields"))
             }
         }
     }

@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(fault.column.as_deref(), Some("b.in.x"));
         assert_eq!(
             fault.message,
-            "The bytes are no value of the Avro schema: at byte 2 in b.in.x: the byte 9 is no boolean"
+            "The bytes are no value of the Avro schema: at byte 2: the byte 9 is no boolean"
         );
         assert_eq!(rows.len(), 1);
         assert_eq!(avro.record_name(&outer).as_deref(), Some("n.Out"));

@@ -55,7 +55,8 @@ impl Fault {
     /// What the batch keeps of the record.
     pub(super) fn reject(self) -> Rejection {
         let column = self.path();
-        let message = format!("Invalid Protobuf message: {}", self.text());
+        // The path is said with the column.
+        let message = format!("Invalid Protobuf message: {}", self.0.message);
         Rejection {
             message,
             exception: "org.apache.kafka.connect.errors.DataException",

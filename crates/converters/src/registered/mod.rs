@@ -27,7 +27,7 @@ use crate::batch::{Rejection, decode_batch_by_row, whole};
 use api::{Cancel, Check, Checking, Converter, EncodeError, Encoded, Error, Result, Side, Topics};
 use asking::Asking;
 use config::{ConfigDef, Props};
-use data::{Batch, RawBatch, Rows, Span};
+use data::{Batch, RawBatch, Rows, SchemaNames, Span};
 use options::Options;
 use readers::{Known, Named, Readers};
 use registry::{Registry, SchemaId, Settings};
@@ -122,6 +122,7 @@ impl<F: Format> Converter for RegisteredConverter<F> {
         let raw = Arc::clone(&batch.raw);
         let (format, readers, options) = (&mut self.format, &mut self.readers, &self.options);
         let in_header = options.side(side == Side::Key).id_from_header && raw.has_headers();
+        let mut names = SchemaNames::default();
         decode_batch_by_row(side, batch, self.cells_per_row, |row, parts, rows| {
             whole(parts, rows, |bytes, place, rows| {
                 let header = if in_header { readers::header(side, &raw, row) } else { None };
@@ -129,9 +130,13 @@ impl<F: Format> Converter for RegisteredConverter<F> {
                 let named = readers::split(header, bytes);
                 let named = named.map_err(|unframed| refuse(unframed.to_string()))?;
                 let known = readers.get(named.id, raw.topic()).map_err(refuse)?;
+                names.begin(row, &known.name);
                 read(format, known, &named, (bytes, place), rows)
             })
         });
+        if side == Side::Value {
+            batch.schemas = names;
+        }
         let rows = if side == Side::Key { &batch.keys } else { &batch.values };
         self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
     }
@@ -172,9 +177,8 @@ fn read<F: Format>(
     };
     read.map_err(|rejection| {
         rows.truncate_cells(mark);
-        let subject = known.subject.as_ref().map(|subject| format!(", subject {subject}"));
-        let whose = format!(" (schema id {}{})", named.id, subject.unwrap_or_default());
-        Rejection { message: rejection.message + &whose, ..rejection }
+        let message = format!("{} ({})", rejection.message, known.name);
+        Rejection { message, ..rejection }
     })
 }
 

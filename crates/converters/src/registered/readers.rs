@@ -80,8 +80,15 @@ pub(super) fn begins(side: Side, raw: &RawBatch, row: usize, with: &[u8; 5]) -> 
 pub(super) struct Known<R> {
     /// Or why it cannot be used.
     pub(super) reader: Result<R, String>,
-    /// For messages.
-    pub(super) subject: Option<String>,
+    /// For messages: `schema id 7, subject t-value`.
+    pub(super) name: Arc<str>,
+}
+
+impl<R> Known<R> {
+    fn new(reader: Result<R, String>, id: SchemaId, subject: Option<&str>) -> Known<R> {
+        let subject = subject.map(|subject| format!(", subject {subject}")).unwrap_or_default();
+        Known { reader, name: format!("schema id {id}{subject}").into() }
+    }
 }
 
 /// Asks the registry for a schema and compiles it. `None`: there is none, and why.
@@ -103,7 +110,7 @@ pub(super) fn learn<F: Format>(
     };
     if schema.kind != F::KIND {
         let text = format!("schema {id} is {}, not {}", schema.kind, F::KIND);
-        return Ok(Ok(Known { reader: Err(text), subject: by_topic }));
+        return Ok(Ok(Known::new(Err(text), id, by_topic.as_deref())));
     }
     let name = by_topic.is_none().then(|| format.record_name(&schema)).flatten();
     let by_name = name.and_then(|name| strategy.subject(topic, key, Some(&name)).ok());
@@ -116,7 +123,7 @@ pub(super) fn learn<F: Format>(
         },
     };
     let reader = format.reader(&schema).map_err(|why| format!("the schema cannot be read: {why}"));
-    Ok(Ok(Known { reader, subject: by_topic.or(by_name) }))
+    Ok(Ok(Known::new(reader, id, by_topic.or(by_name).as_deref())))
 }
 
 struct Slot<R> {

@@ -265,7 +265,8 @@ fn other<F: Format>(
     let (target, strict) = match asked.options.choice {
         Choice::Id { id, strict } => {
             let found = asked.registry.fetch(&SchemaId::Id(id), Some(subject))?;
-            (found.map_err(|missing| format!("use.schema.id={id}: {missing}")), strict)
+            let missing = |missing| format!("use.schema.id={id} (subject {subject}): {missing}");
+            (found.map_err(missing), strict)
         }
         Choice::Latest { strict, .. } => {
             let found = asked.registry.latest(subject)?;

@@ -105,6 +105,8 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid name of a cluster: %s', coalesce(quote_literal(set_cluster.name), 'NULL')),
       HINT = 'A name has 1 to 100 characters out of a-z, A-Z, 0-9, ".", "_" and "-".';
   END IF;
+  -- As in bootstrap.servers, spaces around a comma mean nothing.
+  registry_url := regexp_replace(btrim(set_cluster.registry_url), '\s*,\s*', ',', 'g');
   IF set_cluster.registry_url !~ '^https?://[^ ,@]+(,https?://[^ ,@]+)*$' THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = CASE WHEN set_cluster.registry_url LIKE '%@%' THEN 'registry_url has a login in it'
         ELSE format('registry_url is no http or https address: %L', set_cluster.registry_url) END,

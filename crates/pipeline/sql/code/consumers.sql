@@ -82,6 +82,28 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION pipeline_kafka._defaults() IS 'A consumer with every setting as it is when it is not given.';
 
+CREATE OR REPLACE FUNCTION pipeline_kafka._tell_apart(consumer integer) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  other record;
+BEGIN
+  FOR other IN
+    SELECT coalesce(c.relation::text, 'several relations') AS own, coalesce(o.relation::text, 'several relations') AS relation, c.topic,
+        array_to_string(ARRAY[
+          CASE WHEN o.owner <> c.owner THEN format('their owners are %I and %I', c.owner, o.owner) END,
+          CASE WHEN o.group_id IS DISTINCT FROM c.group_id THEN format('their groups are %s and %s',
+            coalesce(quote_literal(c.group_id), 'that of the worker'), coalesce(quote_literal(o.group_id), 'that of the worker')) END], ', ') AS why
+      FROM pipeline_kafka.consumers c JOIN pipeline_kafka.consumers o
+        ON o.cluster = c.cluster AND o.topic = c.topic AND o.together = c.together AND o.id <> c.id
+      WHERE c.id = consumer AND (o.owner <> c.owner OR o.group_id IS DISTINCT FROM c.group_id)
+      ORDER BY o.id
+  LOOP
+    RAISE NOTICE USING MESSAGE = format('the consumers of %L into %s and %s are not committed together: %s', other.topic, other.own, other.relation, other.why),
+      HINT = 'Those that are committed together have one topic, group and owner: a transaction has one role, and a group deals out partitions.';
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION pipeline_kafka._tell_apart(integer) IS 'Says which consumers with the same together are not committed together, and why.';
+
 CREATE OR REPLACE FUNCTION pipeline_kafka._update(old pipeline_kafka.consumers, new pipeline_kafka.consumers) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -104,6 +126,9 @@ BEGIN
        new.on_error, new.error_limit, new.on_gap, new.unknown_fields, new.together, new.options, new.enabled)
   WHERE c.id = new.id;
   PERFORM pipeline_kafka._bump(new.id);
+  IF (new.together, new.group_id) IS DISTINCT FROM (old.together, old.group_id) THEN
+    PERFORM pipeline_kafka._tell_apart(new.id);
+  END IF;
 END $$;
 COMMENT ON FUNCTION pipeline_kafka._update(pipeline_kafka.consumers, pipeline_kafka.consumers) IS 'Stores changed settings, if they did change.';
 
@@ -149,6 +174,7 @@ BEGIN
     ON CONFLICT (cluster, topic, (coalesce(relation, 0::regclass))) DO NOTHING RETURNING id INTO new.id;
     IF FOUND THEN
       PERFORM pipeline_kafka._notify('consumers');
+      PERFORM pipeline_kafka._tell_apart(new.id);
       RETURN new.id;
     END IF;
   END IF;

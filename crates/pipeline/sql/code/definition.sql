@@ -25,7 +25,7 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '42703', MESSAGE = format('conflict_columns: %s has no column %I', relation, missing);
   END IF;
   IF kind = 'v' THEN
-    -- The server knows best which index of the table below would serve.
+    -- The server knows best which index of the table below can be used.
     EXECUTE format('EXPLAIN INSERT INTO %s SELECT * FROM %s WHERE false ON CONFLICT (%s) DO NOTHING', relation, relation,
       (SELECT string_agg(quote_ident(c), ', ') FROM unnest(wanted) AS c));
     RETURN;
@@ -37,11 +37,11 @@ BEGIN
                     JOIN pg_attribute a ON a.attrelid = relation AND a.attnum = k.attnum WHERE k.place <= i.indnkeyatts)) THEN
     RAISE EXCEPTION USING ERRCODE = '42P10',
       MESSAGE = format('%s has no unique index on exactly (%s)', relation, (SELECT string_agg(quote_ident(c), ', ') FROM unnest(columns) AS c)),
-      DETAIL = 'An index with a WHERE clause or on an expression, and a deferrable constraint, do not serve.',
+      DETAIL = 'ON CONFLICT cannot use an index with a WHERE clause or on an expression, nor a deferrable constraint.',
       HINT = format('CREATE UNIQUE INDEX ON %s (%s);', relation, (SELECT string_agg(quote_ident(c), ', ') FROM unnest(columns) AS c));
   END IF;
 END $$;
-COMMENT ON FUNCTION pipeline_kafka._check_key(regclass, text[]) IS 'Raises 42P10 unless a unique index serves ON CONFLICT over these columns; null: the primary key.';
+COMMENT ON FUNCTION pipeline_kafka._check_key(regclass, text[]) IS 'Raises 42P10 unless ON CONFLICT can use a unique index over these columns; null: the primary key.';
 
 CREATE OR REPLACE FUNCTION pipeline_kafka._check_version_column(relation regclass, version_column text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$

@@ -6,13 +6,14 @@
 use super::run::{End, Progress, Run};
 use super::{Definition, ask::LEASE_SECONDS};
 use crate::control::{self, CHANNEL, Error, ErrorKind, Mode, Questions};
+use crate::worker::lanes::lanes_of;
 use runtime::Budget;
 use sql::postgres::{PoolSettings, SessionPool, wire};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Positions of the replay and questions go over connections of their own.
-const SESSIONS: usize = 2;
+/// Sessions beside one for each lane: what is looked up meanwhile goes over one of its own.
+const SESSIONS_BESIDE: usize = 1;
 const RETRY: Duration = Duration::from_secs(2);
 const CONNECT_MAX: Duration = Duration::from_secs(30);
 
@@ -153,7 +154,9 @@ pub fn run(
                 AND NOT in_client AND (lease_until IS NULL OR lease_until < clock_timestamp())";
     questions.ask(take, &[Some(&id.to_string())], |_| ())?;
     let mut settings = PoolSettings::new(&connection.database_url);
-    settings.sessions_max = SESSIONS;
+    let parallelism = definition(connection, id)?.and_then(|d| d.consumer.settings.parallelism);
+    // The partitions may be fewer; sessions are opened when they are used.
+    settings.sessions_max = lanes_of(parallelism, usize::MAX) as usize + SESSIONS_BESIDE;
     settings.worker = Some(owner.clone());
     if connection.pooler {
         settings.database.pooler = sql::config::Pooler::Transaction;

@@ -1,4 +1,4 @@
-//! The lane of a replay: the consumer's chain and modes, the replay's own positions and relation.
+//! A lane of a replay: the consumer's chain and modes, the replay's own positions and relation.
 //!
 //! Place in the data path: between the reader of a replay and the database.
 
@@ -48,15 +48,15 @@ fn as_replayed(definition: &Definition) -> Result<Consumer, Error> {
     Ok(consumer)
 }
 
-/// Starts the lane.
+/// Starts the lane of this number, of so many.
 ///
 /// # Errors
 /// A definition that cannot be carried out.
 pub(super) fn start(
     definition: &Definition,
     topic_id: Option<String>,
-    pool: &Arc<SessionPool>,
-    budget: &Arc<Budget>,
+    (pool, budget): (&Arc<SessionPool>, &Arc<Budget>),
+    (number, lanes): (u32, u32),
     status: &StatusCell,
 ) -> Result<Lane, Error> {
     let consumer = as_replayed(definition)?;
@@ -77,12 +77,12 @@ pub(super) fn start(
         topic: Arc::from(consumer.topic.as_str()),
         role: Some(replay.owner.clone()),
         relation: into.table.clone(),
-        parallelism: 1,
+        parallelism: lanes as usize,
         framed: format::is_framed(&consumer.settings),
     };
     let sink = consumer_sink(pool, target, writes::sink_settings(&consumer)?);
     let settings = LaneSettings {
-        name: format!("replay-{}", replay.id),
+        name: format!("replay-{}-{number}", replay.id),
         limits: Limits {
             batch_rows_max: consumer.settings.batchsize as usize,
             batch_bytes_max: BYTES_MAX.min(consumer.settings.maxbytes as usize),
@@ -93,7 +93,7 @@ pub(super) fn start(
         advice: ADVICE,
         error_log: ErrorLog {
             connector: format!("replay {} of {}", replay.id, consumer.topic),
-            task: 0,
+            task: number,
             each_record: false,
             coordinates: false,
         },

@@ -2,7 +2,8 @@
 //!
 //! Place in the data path: beside the live flow. One process at a time runs a replay, under a lease in
 //! the database: a worker ([`crate::worker`]) or the command `copycat pg replay` ([`client`]). It reads
-//! by itself, without a group, and writes through a lane of its own.
+//! by itself, without a group, and writes through lanes of its own: partitions are dealt out to them, as
+//! many as the consumer's parallelism allows.
 //!
 //! Invariants: the range is resolved once and stored before the first record is read; positions are
 //! the replay's own and move with the rows, so that whoever goes on after a crash goes on exactly

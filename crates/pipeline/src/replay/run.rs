@@ -1,13 +1,16 @@
 //! Carrying out a replay, from the lease to the last record.
 //!
-//! Place in the data path: a thread reads without a group, the lane's thread decodes and writes.
+//! Place in the data path: a thread reads without a group, the lanes' threads decode and write. A
+//! partition belongs to one lane, so that its order stays.
 
 use super::Definition;
 use super::ask::{Asking, LEASE_SECONDS, Lease};
 use super::range::{Range, again, ranges};
 use crate::control::Questions;
+use crate::worker::lanes::lanes_of;
 use crate::worker::properties::{Clients, clients};
 use crate::worker::starts::{of_database, topic_of};
+use crate::worker::words::{error_in_sql, in_sql};
 use api::{Error, ErrorKind};
 use data::{RawBatch, TopicPartition};
 use kafka::{Admin, ErrorKind as K, NoRebalance, PollLimits, Polled, SinkConsumer};
@@ -69,7 +72,8 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Runs the replay until it is done or cannot go on, and says so in the schema.
     pub(crate) fn run(&self, progress: &mut dyn FnMut(&Progress)) -> End {
-        let end = self.attempt(progress).unwrap_or_else(|error| match error.kind {
+        let attempt = self.attempt(progress).map_err(error_in_sql);
+        let end = attempt.unwrap_or_else(|error| match error.kind {
             ErrorKind::Cancelled => End::Stopped,
             ErrorKind::Retriable | ErrorKind::Fenced => End::Away(error),
             _ => End::Blocked(error),
@@ -120,21 +124,45 @@ impl Run<'_> {
             asking.store(topic_id.as_deref(), &found).map_err(of_database)?;
         }
         let ranges = asking.ranges().map_err(of_database)?;
-        let status = StatusCell::default();
-        let lane = super::lane::start(self.definition, topic_id, self.pool, self.budget, &status)?;
+        let lanes = self.lanes(topic_id.as_deref(), &ranges)?;
         let topic: Arc<str> = Arc::from(topic);
+        let part = |(number, range): (usize, Range)| Part::new(&topic, range, number % lanes.len());
         let mut reading = Reading {
             run: self,
-            lane,
-            status,
-            parts: ranges.into_iter().map(|range| Part::new(&topic, range)).collect(),
+            parts: ranges.into_iter().enumerate().map(part).collect(),
+            lanes,
             told: Instant::now(),
             trouble: None,
         };
         let end = reading.all(&mut consumer, progress);
-        reading.leave();
+        leave(&reading.lanes);
         consumer.close();
         end
+    }
+
+    /// As many lanes as the consumer's parallelism and the partitions that are left allow. Letters come
+    /// in their order, by one.
+    fn lanes(&self, topic_id: Option<&str>, ranges: &[Range]) -> Result<Vec<Delivery>, Error> {
+        let definition = self.definition;
+        let left = ranges.iter().filter(|range| range.next < range.end).count();
+        let parallelism = definition.consumer.settings.parallelism;
+        let lanes = match definition.replay.is_retry {
+            true => 1,
+            false => lanes_of(parallelism, left),
+        };
+        let mut started = Vec::with_capacity(lanes as usize);
+        for number in 0..lanes {
+            let (status, topic_id) = (StatusCell::default(), topic_id.map(str::to_owned));
+            let (place, given) = ((number, lanes), (self.pool, self.budget));
+            match super::lane::start(definition, topic_id, given, place, &status) {
+                Ok(lane) => started.push(Delivery { lane, status }),
+                Err(error) => {
+                    leave(&started);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(started)
     }
 
     fn consumer(&self, clients: &Clients) -> Result<SinkConsumer, Error> {
@@ -150,15 +178,17 @@ impl Run<'_> {
 struct Part {
     tp: TopicPartition,
     range: Range,
+    /// The lane that it belongs to.
+    lane: usize,
     /// What is pushed next; `None`: not opened.
     at: Option<i64>,
     durable: i64,
 }
 
 impl Part {
-    fn new(topic: &Arc<str>, range: Range) -> Part {
+    fn new(topic: &Arc<str>, range: Range, lane: usize) -> Part {
         let tp = TopicPartition::new(topic.clone(), range.partition);
-        Part { tp, at: None, durable: range.next, range }
+        Part { tp, lane, at: None, durable: range.next, range }
     }
 
     fn is_done(&self) -> bool {
@@ -170,10 +200,26 @@ impl Part {
     }
 }
 
-struct Reading<'a> {
-    run: &'a Run<'a>,
+/// One lane, and how it fares.
+struct Delivery {
     lane: Lane,
     status: StatusCell,
+}
+
+/// Ends lanes, all at once.
+fn leave(lanes: &[Delivery]) {
+    lanes.iter().for_each(|one| one.lane.stop());
+    let deadline = Instant::now() + LEAVE;
+    for one in lanes {
+        if let Err(error) = one.lane.join(deadline) {
+            tracing::debug!("a lane of a replay ended: {}", error.report());
+        }
+    }
+}
+
+struct Reading<'a> {
+    run: &'a Run<'a>,
+    lanes: Vec<Delivery>,
     parts: Vec<Part>,
     told: Instant,
     /// The trouble that was told last.
@@ -186,21 +232,25 @@ impl Reading<'_> {
         consumer: &mut SinkConsumer,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<End, Error> {
-        let left: Vec<TopicPartition> =
-            self.parts.iter().filter(|part| !part.is_done()).map(|part| part.tp.clone()).collect();
-        if left.is_empty() {
+        if self.parts.iter().all(Part::is_done) {
             return Ok(End::Done);
         }
-        self.lane.open(consumer.handle(), &left);
+        for (number, one) in self.lanes.iter().enumerate() {
+            let left = self.parts.iter().filter(|part| part.lane == number && !part.is_done());
+            let left: Vec<TopicPartition> = left.map(|part| part.tp.clone()).collect();
+            if !left.is_empty() {
+                one.lane.open(consumer.handle(), &left);
+            }
+        }
         self.run.asking().state("running", None).map_err(of_database)?;
         loop {
             if (self.run.stop)() {
                 return Ok(End::Stopped);
             }
-            if let Some(outcome) = self.lane.outcome() {
+            if let Some(outcome) = self.lanes.iter().find_map(|one| one.lane.outcome()) {
                 return outcome.map(|()| End::Stopped);
             }
-            for (tp, offset) in self.lane.take_durable() {
+            for (tp, offset) in self.lanes.iter().flat_map(|one| one.lane.take_durable()) {
                 if let Some(part) = self.parts.iter_mut().find(|part| part.tp == tp) {
                     part.durable = offset;
                 }
@@ -217,14 +267,20 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads from where the lane was opened, or opened again.
+    /// Reads from where the lanes were opened, or opened again.
     fn seat(&mut self, consumer: &mut SinkConsumer) -> Result<(), Error> {
-        let seats: BTreeMap<TopicPartition, i64> = self.lane.take_seats();
+        let mut seats: BTreeMap<TopicPartition, i64> = BTreeMap::new();
+        for one in &self.lanes {
+            let own = one.lane.take_seats();
+            if !own.is_empty() {
+                let all: Vec<TopicPartition> = own.keys().cloned().collect();
+                one.lane.reseated(&all);
+                seats.extend(own);
+            }
+        }
         if seats.is_empty() {
             return Ok(());
         }
-        let all: Vec<TopicPartition> = seats.keys().cloned().collect();
-        self.lane.reseated(&all);
         for (tp, offset) in seats {
             if let Some(part) = self.parts.iter_mut().find(|part| part.tp == tp) {
                 (part.at, part.durable) = (Some(offset), offset);
@@ -242,8 +298,9 @@ impl Reading<'_> {
 
     fn read(&mut self, consumer: &mut SinkConsumer) -> Result<(), Error> {
         let idle = self.parts.iter().all(|part| part.at.is_none() || part.is_read());
-        if !self.lane.has_room() {
-            self.lane.wait_for_room(ROOM_WAIT);
+        // What is read next may be of any lane: the others go on with what they have.
+        if let Some(full) = self.lanes.iter().find(|one| !one.lane.has_room()) {
+            full.lane.wait_for_room(ROOM_WAIT);
             consumer.poll(Duration::ZERO, NONE).map_err(kafka_error)?;
             return Ok(());
         }
@@ -268,7 +325,9 @@ impl Reading<'_> {
             let batch = super::letters::read(self.run.questions, replay, &part.tp, range);
             let batch = batch.map_err(of_database)?;
             part.at = Some(batch.next_offset());
-            self.lane.push(batch);
+            if let Some(one) = self.lanes.get(part.lane) {
+                one.lane.push(batch);
+            }
         }
         Ok(())
     }
@@ -286,7 +345,9 @@ impl Reading<'_> {
             let batch = batch.before(part.range.end);
             let old = batch.records().partition_point(|record| record.offset < at);
             part.at = Some(batch.next_offset());
-            self.lane.push(if old == 0 { batch } else { batch.tail(old) });
+            if let Some(one) = self.lanes.get(part.lane) {
+                one.lane.push(if old == 0 { batch } else { batch.tail(old) });
+            }
             if part.is_read() {
                 consumer.pause(std::slice::from_ref(&part.tp)).map_err(kafka_error)?;
             }
@@ -339,20 +400,16 @@ impl Reading<'_> {
     }
 
     fn progress(&self) -> Progress {
-        let status = self.status.get();
+        let all: Vec<_> = self.lanes.iter().map(|one| one.status.get()).collect();
         Progress {
             done: self.parts.iter().map(|p| p.durable.min(p.range.end) - p.range.start).sum(),
             all: self.parts.iter().map(|p| p.range.end - p.range.start).sum(),
-            rows: status.counters.records_stored,
-            letters: status.counters.records_reported,
-            trouble: status.retrying.map(|retrying| retrying.reason),
-        }
-    }
-
-    fn leave(&self) {
-        self.lane.stop();
-        if let Err(error) = self.lane.join(Instant::now() + LEAVE) {
-            tracing::debug!("the lane of a replay ended: {}", error.report());
+            rows: all.iter().map(|status| status.counters.records_stored).sum(),
+            letters: all.iter().map(|status| status.counters.records_reported).sum(),
+            trouble: all
+                .into_iter()
+                .find_map(|s| s.retrying)
+                .map(|retrying| in_sql(&retrying.reason)),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! offsets), and only where no record was refused before; what nobody asks for is let go soon.
 
 use api::{Cancel, Converter, EncodeError, Encoded, Result, Side, Topics};
-use data::{Arena, Batch, RawBatch, Reject, Rows};
+use data::{Arena, Batch, RawBatch, Reject, Rows, SchemaNames};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -67,6 +67,7 @@ struct Kept {
 
 struct Values {
     rows: Rows,
+    schemas: SchemaNames,
     rejects: Vec<Reject>,
 }
 
@@ -140,10 +141,12 @@ impl Converter for Shared {
         let values = place.get_or_init(|| {
             decoded_here = true;
             self.inner.decode(side, batch);
-            Values { rows: batch.values.clone(), rejects: batch.rejects.clone() }
+            let schemas = batch.schemas.clone();
+            Values { rows: batch.values.clone(), schemas, rejects: batch.rejects.clone() }
         });
         if !decoded_here {
             batch.values = values.rows.clone();
+            batch.schemas = values.schemas.clone();
             values.rejects.iter().for_each(|reject| batch.reject(reject.clone()));
         }
     }

@@ -208,7 +208,8 @@ impl Member {
     }
 }
 
-fn lanes_of(parallelism: Option<u32>, partitions: usize) -> u32 {
+/// How many lanes a consumer has.
+pub(crate) fn lanes_of(parallelism: Option<u32>, partitions: usize) -> u32 {
     let partitions = u32::try_from(partitions).unwrap_or(u32::MAX);
     let wanted = parallelism.unwrap_or_else(|| partitions.min(LANES_DEFAULT_MAX));
     wanted.min(partitions.max(1)).clamp(1, LANES_MAX)

@@ -241,15 +241,17 @@ impl<'a> Manager<'a> {
                 let Some(consumer) = set.iter().find(|consumer| consumer.id == id) else {
                     continue;
                 };
-                let at_record =
-                    report.failure.as_ref().is_some_and(|failure| failure.record.is_some());
-                // One that tolerates bad records was stopped by another one, and a call for it would
-                // leave out a record that it could store.
-                let stopper = (at_record && !consumer.settings.stop_on_error)
-                    .then(|| set.iter().find(|other| other.settings.stop_on_error));
-                let relation = relation(stopper.flatten().unwrap_or(consumer));
+                // One that another one stopped is told so: a call for it would leave out a record that
+                // it could store.
+                let stopper = report.failure.as_ref().and_then(|failure| failure.consumer);
+                let stopper = set.iter().find(|other| Some(other.id) == stopper && other.id != id);
+                let relation = relation(stopper.unwrap_or(consumer));
                 let names = (consumer.topic.as_str(), relation.as_deref());
                 let standing = standing(&report, trouble.as_ref(), silence.as_ref(), names);
+                let standing = match stopper {
+                    Some(_) => standing.map(|own| own.because_of(relation.as_deref())),
+                    None => standing,
+                };
                 standings.entry(id).or_insert((consumer.settings.config_version, standing));
             }
         }

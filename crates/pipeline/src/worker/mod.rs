@@ -12,7 +12,7 @@ mod decoded;
 mod fetch;
 pub(crate) mod format;
 mod group;
-mod lanes;
+pub(crate) mod lanes;
 mod manager;
 mod observer;
 pub(crate) mod properties;
@@ -24,6 +24,7 @@ pub(crate) mod schemas;
 mod standing;
 pub(crate) mod starts;
 mod together;
+pub(crate) mod words;
 pub(crate) mod writes;
 
 use crate::control::{Control, ControlOptions, Error, ErrorKind};

@@ -3,6 +3,7 @@
 use super::fetch::KafkaTrouble;
 use super::observer::Silence;
 use super::router::{Failure, Report};
+use super::words::in_sql;
 use crate::control::{BlockedRecord, State};
 use sql::table::TableName;
 
@@ -20,11 +21,19 @@ impl Standing {
     }
 
     pub(super) fn blocked(detail: impl Into<String>) -> Standing {
-        Standing { detail: Some(detail.into()), ..Standing::new(State::Blocked) }
+        Standing { detail: Some(in_sql(&detail.into())), ..Standing::new(State::Blocked) }
+    }
+
+    /// The same for one that is committed together with the consumer into `relation`, whose it is.
+    pub(super) fn because_of(self, relation: Option<&str>) -> Standing {
+        let relation = relation.unwrap_or("several relations");
+        let why =
+            |detail| format!("committed together with the consumer into {relation}: {detail}");
+        Standing { detail: self.detail.map(why), record: None, ..self }
     }
 
     fn backing_off(detail: impl Into<String>) -> Standing {
-        Standing { detail: Some(detail.into()), ..Standing::new(State::BackingOff) }
+        Standing { detail: Some(in_sql(&detail.into())), ..Standing::new(State::BackingOff) }
     }
 }
 
@@ -154,7 +163,8 @@ mod tests {
     #[test]
     fn a_blocked_consumer_is_told_with_the_call_that_resolves_it() {
         let at = (TopicPartition::new("orders", 3), 42);
-        let failure = |record| Failure { message: "m".to_owned(), hint: None, record };
+        let failure =
+            |record| Failure { message: "m".to_owned(), hint: None, record, consumer: None };
         let report = Report { failure: Some(failure(Some(at))), ..Report::default() };
         let told = standing(&report, None, None, NAMES).unwrap();
         assert_eq!(told.record, Some(BlockedRecord { partition: 3, offset: 42 }));

@@ -21,7 +21,7 @@ fn nested_values_of_avro_are_readable_in_jsonb() {
     let bench = with_registry(registry::url(), "{}");
     let topic = bench.topic(1);
     let id = registry::register(&format!("{topic}-value"), "AVRO", NESTED);
-    bench.database.execute("CREATE TABLE r (o jsonb)");
+    bench.database.execute("CREATE TABLE r (o jsonb, more int)");
     let avro = Avro::of(id).long(1_709_294_400_123_456).long(45_296_789_012).bytes(&[0x04, 0xd2]);
     let avro = avro.long(2).text("a").long(0).long(7).text("b").long(1).text("w").long(0);
     let avro = avro.long(1).long(19_783).long(0);
@@ -47,7 +47,7 @@ fn protobuf_keeps_what_connect_has_no_room_for() {
     let topic = bench.topic(1);
     let proto = "syntax = \"proto3\"; import \"google/protobuf/timestamp.proto\"; \
                  import \"google/protobuf/duration.proto\"; message R { uint64 n = 1; \
-                 google.protobuf.Timestamp at = 2; google.protobuf.Duration took = 3; R inner = 4; O o = 5; } \
+                 google.protobuf.Timestamp at = 2; google.protobuf.Duration took = 3; R again = 4; O o = 5; } \
                  message O { uint64 n = 1; google.protobuf.Timestamp at = 2; google.protobuf.Duration took = 3; }";
     let proto = serde_json::json!(proto);
     let flat = [
@@ -61,7 +61,7 @@ fn protobuf_keeps_what_connect_has_no_room_for() {
     let message = message.concat();
     bench
         .database
-        .execute("CREATE TABLE r (n numeric, at timestamptz, took interval, inner jsonb)");
+        .execute("CREATE TABLE r (n numeric, at timestamptz, took interval, again jsonb)");
     produce(&bench.bootstrap, &topic, [Record::value(message)]);
     let options = format!("{{\"schema\": {proto}, \"auto_evolve\": true}}");
     let consumer =
@@ -70,7 +70,7 @@ fn protobuf_keeps_what_connect_has_no_room_for() {
     wait_until_read(&bench, consumer, &[1]);
     assert_eq!(letters(&bench, consumer), Vec::<String>::new());
     let json = |column: &str| format!("{column}->>'n', {column}->>'at', {column}->>'took'");
-    let columns = format!("n, at AT TIME ZONE 'UTC', took, {}, {}", json("inner"), json("o"));
+    let columns = format!("n, at AT TIME ZONE 'UTC', took, {}, {}", json("again"), json("o"));
     let nested = "18446744073709551615|2024-03-01T12:00:00.000123Z|PT90.000986S";
     let flat = "18446744073709551615|2024-03-01 12:00:00.000123|00:01:30.000986";
     assert_eq!(rows(&bench, &columns, "r"), [format!("{flat}|{nested}|{nested}")]);

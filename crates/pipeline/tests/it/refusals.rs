@@ -228,7 +228,7 @@ fn schemas_and_fields_that_are_right_are_not_refused() {
     }
     results(
         &database,
-        "SELECT pipeline_kafka.set_cluster('k:9092', registry_url => 'http://r:8081,https://s')",
+        "SELECT pipeline_kafka.set_cluster('k:9092', registry_url => 'http://r:8081, https://s')",
     );
     for format in ["avro", "protobuf", "json_schema"] {
         let call = call(&format!(

@@ -4,7 +4,7 @@ use crate::bench::Bench;
 use crate::schemas::{begin, letters, rows, set_registry, wait_until_read, with_registry};
 use testkit::avro::Avro;
 use testkit::kafka::{Record, produce};
-use testkit::registry::{self, Proxy};
+use testkit::registry::{self, Proxy, Reply};
 
 const SCHEMA: &str =
     r#"{"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}"#;
@@ -45,6 +45,23 @@ fn a_registry_that_is_away_is_waited_for() {
     worker.stop();
 }
 
+/// Bug: the consumer was blocked by a page that a proxy showed.
+#[test]
+fn a_page_in_place_of_the_registry_is_waited_for() {
+    let proxy = Proxy::to(registry::url());
+    proxy.set(|_| Reply::Answer(200, &["Content-Type: text/html"], "<html>soon</html>".to_owned()));
+    let bench = with_registry(&proxy.url(), r#"{"max.retries": "0"}"#);
+    let (topic, id) = topic(&bench);
+    produce(&bench.bootstrap, &topic, [record(id, 1)]);
+    let consumer = begin(&bench, &topic, "r", "format => 'avro'");
+    let worker = bench.worker();
+    let detail = bench.wait_for_state(consumer, "backing_off");
+    assert!(detail.contains("or is registry_url not the address"), "in words of SQL: {detail}");
+    proxy.heal();
+    wait_until_read(&bench, consumer, &[1]);
+    worker.stop();
+}
+
 #[test]
 fn wrong_credentials_block_and_are_not_shown() {
     let proxy = Proxy::to(registry::url());
@@ -63,6 +80,7 @@ fn wrong_credentials_block_and_are_not_shown() {
     let worker = bench.worker();
     let detail = bench.wait_for_state(consumer, "blocked");
     assert!(detail.contains("401") && !detail.contains("hunter2"), "{detail}");
+    assert!(detail.contains("in registry_properties of pipeline_kafka.set_cluster"), "{detail}");
     assert_eq!(letters(&bench, consumer).len(), 0);
     // A registry that lets us in, by a change of the cluster, is enough.
     set_registry(&bench, registry::url(), "{}");

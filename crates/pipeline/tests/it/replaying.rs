@@ -125,6 +125,37 @@ fn another_worker_goes_on_where_the_first_stopped() {
     second.stop();
 }
 
+/// Partitions have lanes of their own: one that waits for a lock holds up no other, and each keeps its order.
+#[test]
+fn the_partitions_of_a_replay_go_on_by_themselves() {
+    let bench = Bench::new();
+    let topic = bench.topic(3);
+    bench.table("orders");
+    bench.table("again");
+    bench.database.execute("ALTER TABLE again ADD seq bigserial");
+    bench.produce(&topic, 3, 0, 5_000);
+    bench.consumer(&topic, "orders", &[("start", "'latest'"), ("batchsize", "10")]);
+    let worker = bench.worker();
+    let id = replay(&bench, &format!("'{topic}', 'orders', 'earliest', 'latest', 'again'"));
+    let of_replay = format!("FROM pipeline_kafka.replay_offsets WHERE replay_id = {id}");
+    let count = |more: &str| bench.database.value(&format!("SELECT count(*) {of_replay} {more}"));
+    eventually(PATIENCE, "the range", || (count("")? == "3").then_some(()));
+    let mut holder = bench.database.client();
+    let hold = format!("BEGIN; SELECT {of_replay} AND partition = 0 FOR UPDATE");
+    holder.execute(&hold);
+    eventually(PATIENCE, "the other partitions are done", || {
+        (count("AND next_offset = end_offset AND partition > 0")? == "2").then_some(())
+    });
+    assert_eq!(count("AND next_offset < end_offset"), Some("1".to_owned()));
+    holder.execute("COMMIT");
+    wait_for_state(&bench, id, "done");
+    bench.wait_for("again", 15_000);
+    let disorder = "SELECT count(*) FROM (SELECT n - lag(n) OVER (PARTITION BY part ORDER BY seq) AS step \
+                    FROM again) AS steps WHERE step <> 1";
+    assert_eq!(bench.database.value(disorder), Some("0".to_owned()));
+    worker.stop();
+}
+
 #[test]
 fn a_cancelled_replay_writes_no_more_and_two_workers_run_one_once() {
     let bench = Bench::new();

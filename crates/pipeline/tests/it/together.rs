@@ -1,6 +1,7 @@
 //! Consumers that are committed together: both rows or none, whatever happens to one of them.
 
 use crate::bench::{Bench, PATIENCE, record};
+use crate::psql::psql;
 use testkit::eventually;
 use testkit::kafka::{self, Record};
 
@@ -186,6 +187,53 @@ fn those_that_are_stopped_by_one_are_told_which() {
     bench.wait_for("latest", 4);
     bench.wait_for("orders", 5);
     worker.stop();
+}
+
+/// Bug: of two that tolerate no bad record each was told to leave it out in its own relation.
+#[test]
+fn of_two_that_tolerate_nothing_only_the_one_that_failed_is_told_to_skip() {
+    let bench = Bench::new();
+    let topic = bench.topic(1);
+    let (orders, latest) = pair(&bench, &topic, &[("on_error", "'stop'")]);
+    bench.database.execute("ALTER TABLE latest ADD CHECK (n <> 3)");
+    bench.produce(&topic, 1, 0, 5);
+    let worker = bench.worker();
+    let skip = format!("skip('{topic}', 'public.latest', 0, 3)");
+    for consumer in [latest, orders] {
+        let detail = bench.wait_for_state(consumer, "blocked");
+        assert!(detail.contains(&skip), "{detail}");
+        let other = detail.starts_with("committed together with the consumer into public.latest: ");
+        assert_eq!(other, consumer == orders, "{detail}");
+    }
+    let at =
+        "SELECT string_agg(id::text, ' ') FROM pipeline_kafka.consumers WHERE blocked_offset = 3";
+    assert_eq!(bench.database.value(at), Some(latest.to_string()));
+    worker.stop();
+}
+
+#[test]
+fn those_of_another_group_are_told_that_they_are_not_committed_together() {
+    let bench = Bench::new();
+    let topic = bench.topic(1);
+    pair(&bench, &topic, &[]);
+    bench.table("third");
+    let begin = format!(
+        "SELECT pipeline_kafka.consume_begin('{topic}', 'third', together => 'shop', group_id => 'own')"
+    );
+    let told = psql(&bench.database.url(), &begin).1;
+    let why = "their groups are 'own' and that of the worker";
+    for other in ["orders", "latest"] {
+        let text =
+            format!("into public.third and public.{other} are not committed together: {why}");
+        assert!(told.contains(&text), "{other}: {told}");
+    }
+    bench.database.execute("CREATE TABLE fourth (part int, n bigint)");
+    let begin = begin.replace("third", "fourth").replace(", group_id => 'own'", "");
+    let told = psql(&bench.database.url(), &begin).1;
+    assert!(
+        told.contains("public.fourth and public.third") && !told.contains("public.orders"),
+        "{told}"
+    );
 }
 
 /// A role, an owner, a dropped relation: who cannot be started holds up nobody.

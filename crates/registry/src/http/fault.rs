@@ -20,6 +20,14 @@ pub(super) fn status_text(status: u16, json: Option<&Value>) -> String {
     }
 }
 
+/// A success that says nothing: a proxy's page, mostly, and it may be another one in a moment.
+pub(super) fn no_json(status: u16) -> String {
+    format!(
+        "HTTP {status} with something else than JSON: a proxy's page, or is schema.registry.url not \
+         the address of a Schema Registry?"
+    )
+}
+
 /// Whether it is the registry that does not have something: it numbers such answers from 40401. A path
 /// that is not there is no such thing.
 pub(super) fn is_numbered(json: Option<&Value>) -> bool {
@@ -43,8 +51,6 @@ pub(super) fn of_answer(
     let text = status_text(status, json.as_ref());
     let wrong = |hint: &str| Err(Error::config(format!("{asked}: {text}")).hint(hint));
     match status {
-        200..=299 => Err(Error::config(format!("{asked}: the answer is no JSON"))
-            .hint("is schema.registry.url the address of a Schema Registry?")),
         300..=399 => {
             let to = location.map(|to| format!(" to {}", without_login(to))).unwrap_or_default();
             Err(Error::config(format!("{asked}: HTTP {status}, redirected{to}"))
@@ -180,7 +186,6 @@ mod tests {
     #[test]
     fn everything_else_has_to_be_changed_by_somebody() {
         for (status, json, part) in [
-            (200, None, "address of a Schema Registry"),
             (302, None, "is it https"),
             (401, Some(json!({"error_code": 401, "message": "Unauthorized"})), "basic.auth"),
             (403, None, "the right in"),

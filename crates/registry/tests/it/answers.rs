@@ -97,7 +97,6 @@ fn what_is_no_registry_is_told_from_one_that_has_no_such_schema() {
     assert_eq!(error.kind, ErrorKind::Config);
     assert!(error.report().contains("/apis/ccompat/v7"), "{}", error.report());
     for (answer, part) in [
-        (Reply::Answer(200, &[], "<html>".to_owned()), "the answer is no JSON"),
         (Reply::json(200, &json!({"a": 1})), "has another form"),
         (Reply::Answer(302, &["Location: https://u:hunter2@h/"], String::new()), "redirected"),
         (Reply::json(403, &json!({"message": "no"})), "HTTP 403: no"),
@@ -114,6 +113,27 @@ fn what_is_no_registry_is_told_from_one_that_has_no_such_schema() {
     let registry = client(&proxy.url(), &[]).expect("a client");
     let missing = registry.fetch(&SchemaId::Id(1), None).expect("an answer").unwrap_err();
     assert!(missing.0.contains("its type XML is not known here"), "{missing}");
+}
+
+/// Bug: it ended whoever asked, although something on the way was out of order.
+#[test]
+fn a_page_in_place_of_an_answer_is_waited_for() {
+    let page =
+        Reply::Answer(200, &["Content-Type: text/html"], "<html>soon back</html>".to_owned());
+    let proxy = Proxy::answering(move |_| page.clone());
+    let registry = client(&proxy.url(), &[("max.retries", "0")]).expect("a client");
+    let error = registry.fetch(&SchemaId::Id(1), None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Retriable);
+    assert!(
+        error.report().contains("HTTP 200 with something else than JSON"),
+        "{}",
+        error.report()
+    );
+    proxy.set(|_| Reply::json(200, &json!({"schema": "\"int\""})));
+    assert_eq!(
+        &*registry.fetch(&SchemaId::Id(1), None).expect("an answer").expect("it").text,
+        "\"int\""
+    );
 }
 
 #[test]

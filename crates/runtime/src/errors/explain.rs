@@ -12,9 +12,16 @@ const QUOTES: [(&str, &str); 2] = [
 /// Completes the messages of converters and transforms; to be called once a batch. Without `content`
 /// quoted values give way to their shape.
 pub(crate) fn explain_all(batch: &mut Batch, content: bool) {
-    for reject in &mut batch.rejects {
+    let mut rejects = std::mem::take(&mut batch.rejects);
+    for reject in &mut rejects {
         explain(reject, content);
+        // Converters have said it already.
+        if reject.stage == Stage::Transformation {
+            let message = std::mem::take(&mut reject.message);
+            reject.message = batch.about(reject.row as usize, message);
+        }
     }
+    batch.rejects = rejects;
 }
 
 /// The same for one reject.

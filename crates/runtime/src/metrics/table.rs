@@ -305,6 +305,14 @@ table! {
         "Bytes of records that wait in the queues of all tasks.";
     WorkerQueueMax Copycat Gauge "copycat_worker_queue_bytes_max" NONE,
         "Bytes that may wait in the queues of all tasks: copycat.queue.bytes.max.";
+    RegistryRequests Copycat Counter "copycat_schema_registry_requests_total" NONE,
+        "Requests to Schema Registries, of all tasks together: each schema is asked for once.";
+    RegistryFailures Copycat Counter "copycat_schema_registry_failures_total" NONE,
+        "Requests to Schema Registries that had no usable answer: refused connections, time-outs, 5xx, wrong logins.";
+    RegistrySeconds Copycat Counter "copycat_schema_registry_request_seconds_total" NONE,
+        "Time that was spent in requests to Schema Registries, failed ones included.";
+    RegistryKnown Copycat Counter "copycat_schema_registry_cache_hits_total" NONE,
+        "Look-ups of schemas that needed no request, since the answer was known.";
 
     ProcessMemory Process Gauge "process_resident_memory_bytes" NONE,
         "Memory that the process has, in bytes.";

@@ -117,6 +117,11 @@ impl Worker {
         self.startups.write(page);
         page.add(Metric::WorkerQueue, &[], self.budget.used_bytes() as f64);
         page.add(Metric::WorkerQueueMax, &[], self.budget.bytes_max() as f64);
+        let lookups = api::SCHEMA_LOOKUPS.counts();
+        page.add(Metric::RegistryRequests, &[], lookups.requests as f64);
+        page.add(Metric::RegistryFailures, &[], lookups.failures as f64);
+        page.add(Metric::RegistrySeconds, &[], lookups.seconds);
+        page.add(Metric::RegistryKnown, &[], lookups.known as f64);
         write_process(page);
     }
 

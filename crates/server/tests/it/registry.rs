@@ -56,6 +56,16 @@ fn change_events_in_avro_become_rows_once_the_registry_answers() {
     let rows = route.database.query("SELECT part, n FROM rows ORDER BY part");
     let row = |part: &str, n: &str| vec![Some(part.to_owned()), Some(n.to_owned())];
     assert_eq!(rows, [row("1", "3"), row("2", "2")]);
+    let page = worker.get_with("/metrics", &[]).body;
+    let value = |name: &str| -> f64 {
+        let name = format!("copycat_schema_registry_{name}_total ");
+        let line = page.lines().find_map(|line| line.strip_prefix(&name)).expect("a metric");
+        line.parse().expect("a number")
+    };
+    assert!(value("failures") >= 1.0, "it was away");
+    // Two schemas, each with its versions.
+    assert!(value("requests") >= value("failures") + 2.0);
+    assert!(value("request_seconds") > 0.0 && value("cache_hits") >= 0.0);
 }
 
 #[test]

@@ -22,12 +22,12 @@ const NAME_CHARS_SHOWN: usize = 80;
 /// Why a record has no table.
 pub(super) struct Lost {
     pub(super) text: String,
-    pub(super) sqlstate: Option<&'static str>,
+    pub(super) sqlstate: &'static str,
 }
 
 impl From<String> for Lost {
     fn from(text: String) -> Lost {
-        Lost { text, sqlstate: None }
+        Lost { text, sqlstate: "22023" }
     }
 }
 
@@ -124,7 +124,7 @@ impl Pass<'_> {
         row: usize,
     ) -> Result<TableName, Lost> {
         let batch = segment.batch;
-        let lost = |text: String| Lost { text, sqlstate: Some("42501") };
+        let lost = |text: String| Lost { text, sqlstate: "42501" };
         let name = match by {
             RouteBy::Key => {
                 let key = batch.raw.key(row).and_then(|key| std::str::from_utf8(key).ok());

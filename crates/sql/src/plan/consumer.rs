@@ -1,7 +1,7 @@
 //! Plans of a consumer of the SQL control plane: its relation exists, and its definition says more than
 //! a connector's options.
 
-use super::{Catalog, Planned, Planner, Target};
+use super::{Catalog, NO_VALUE, NOT_NULL, Planned, Planner, Target};
 use crate::config::NullValues;
 use crate::consumer::{ConsumerRules, UnknownFields};
 use crate::database::{DbError, DbErrorKind, DbResult};
@@ -31,7 +31,7 @@ impl Planner {
         match settings.null_values() {
             NullValues::Fail if null => {
                 let text = "the record has no value, and tombstones is error";
-                return Ok(Planned::Reject(text.into()));
+                return Ok(Planned::Reject(text.into(), NO_VALUE));
             }
             NullValues::Auto | NullValues::Ignore if null => {
                 return Ok(Planned::Skip("records without a value"));
@@ -55,7 +55,7 @@ impl Planner {
         };
         match wanted {
             Ok(wanted) => self.fit(name, table, wanted, mode, catalog),
-            Err(lack) => Ok(Planned::Reject(lack.into())),
+            Err(lack) => Ok(Planned::Reject(lack.into(), NOT_NULL)),
         }
     }
 

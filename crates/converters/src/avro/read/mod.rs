@@ -43,7 +43,7 @@ pub(crate) struct Plan {
 /// Bytes that are no value of the schema.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// What is wrong, with the byte and the path.
+    /// What is wrong, with the byte.
     pub(crate) message: String,
     /// The path of the field, as `a.b[3].c`.
     pub(crate) path: Option<String>,

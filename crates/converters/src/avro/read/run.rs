@@ -113,11 +113,8 @@ impl<'a> Run<'a> {
         }
         let fault = self.input.take_fault();
         let (what, at) = fault.map(|fault| (fault.what, fault.at)).unwrap_or_default();
-        let (shown, path) = match path.is_empty() {
-            true => (String::new(), None),
-            false => (format!(" in {path}"), Some(path)),
-        };
-        Malformed { message: format!("at byte {at}{shown}: {what}"), path }
+        let path = (!path.is_empty()).then_some(path);
+        Malformed { message: format!("at byte {at}: {what}"), path }
     }
 
     #[cold]

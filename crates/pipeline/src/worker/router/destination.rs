@@ -40,6 +40,8 @@ pub(in crate::worker) struct Failure {
     pub(in crate::worker) message: String,
     pub(in crate::worker) hint: Option<String>,
     pub(in crate::worker) record: Option<(TopicPartition, i64)>,
+    /// The consumer whose record it is, where the lane has several.
+    pub(in crate::worker) consumer: Option<i32>,
 }
 
 /// Ends of partitions as they were when they were opened: until then a consumer is catching up.
@@ -120,8 +122,9 @@ impl Destination {
             self.durable.insert(tp.partition, offset);
         }
         if let Some(Err(error)) = self.lane.outcome() {
-            self.failure =
-                Some(Failure { message: error.message, hint: error.hint, record: error.record });
+            let consumer = error.member.and_then(|member| self.consumers.get(member).copied());
+            let api::Error { message, hint, record, .. } = error;
+            self.failure = Some(Failure { message, hint, record, consumer });
         }
     }
 
