@@ -10,6 +10,9 @@ use serde_json::json;
 pub(crate) struct Args {
     #[command(flatten)]
     ask: Ask,
+    /// End with 3 unless the worker is healthy: for probes
+    #[arg(long)]
+    healthy: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -17,6 +20,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let root = client.get("/")?;
     // Workers before 4.0 have no such route.
     let health = client.send("GET", "/health", None)?;
+    if args.healthy && !health.is_success() {
+        return Err(health.refusal());
+    }
     let health = serde_json::from_str::<serde_json::Value>(&health.body).unwrap_or_default();
     let health = at(&health, "/status").to_owned();
     let lines = [

@@ -29,6 +29,7 @@ mod restart;
 mod show;
 mod top;
 mod validate;
+mod workers;
 
 use exit::Failure;
 use lifecycle::Action;
@@ -71,6 +72,10 @@ pub enum Verb {
     Doctor(Doctor),
     /// Watch connectors at work: rows a second, lag, age, errors
     Top(Top),
+    /// List the workers of a cluster: how they are, who leads, how many tasks they have
+    Workers(Workers),
+    /// Let a worker give its tasks to the others before maintenance, and wait until it has none
+    Drain(Drain),
     /// Print a script that lets a shell complete commands and names
     Completion(Completion),
     /// Print the manual page, or write those of all commands into a folder
@@ -103,6 +108,8 @@ arguments! {
     Delete = lifecycle::DeleteArgs;
     Doctor = doctor::Args;
     Top = top::Args;
+    Workers = workers::Args;
+    Drain = workers::drain::Args;
     Completion = completion::Args;
     Man = man::Args;
 }
@@ -132,6 +139,8 @@ fn carry_out(verb: &Verb, program: fn() -> clap::Command) -> Result<u8, Failure>
         Verb::Delete(args) => lifecycle::delete(&args.inner)?,
         Verb::Doctor(args) => return doctor::run(&args.inner),
         Verb::Top(args) => top::run(&args.inner)?,
+        Verb::Workers(args) => workers::run(&args.inner)?,
+        Verb::Drain(args) => workers::drain::run(&args.inner)?,
         Verb::Completion(args) => completion::run(&args.inner)?,
         Verb::Man(args) => man::run(&args.inner, program)?,
     }

@@ -43,6 +43,14 @@ pub(crate) fn loggers() -> Candidates {
     candidates(answer.as_ref().and_then(names))
 }
 
+pub(crate) fn workers() -> Candidates {
+    let ids = |answer: Value| -> Vec<String> {
+        let id = |worker: &Value| worker.get("id")?.as_str().map(str::to_owned);
+        answer.as_array().into_iter().flatten().filter_map(id).collect()
+    };
+    candidates(ask("/workers").map(ids))
+}
+
 fn ask(path: &str) -> Option<Value> {
     Server::impatient().ok()?.get(path).ok()
 }

@@ -27,7 +27,7 @@ impl Cell {
     /// A state of Connect's, of ours, or a result: its colour is that of the worst in it.
     pub(crate) fn state(text: &str) -> Cell {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        let tone = if has(&["FAILED", "failed", "ERROR", "FATAL"]) {
+        let tone = if has(&["FAILED", "failed", "ERROR", "FATAL", "LOST"]) {
             Tone::Bad
         } else if has(&[
             "PAUSED",
@@ -35,11 +35,14 @@ impl Cell {
             "RETRYING",
             "RESTARTING",
             "UNASSIGNED",
+            "DRAINING",
+            "ENDING",
+            "WAITING",
             "WARN",
             "warn",
         ]) {
             Tone::Waiting
-        } else if has(&["RUNNING", "ok", "healthy"]) {
+        } else if has(&["RUNNING", "ACTIVE", "ok", "healthy"]) {
             Tone::Good
         } else {
             Tone::Plain

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// A thread that is not woken may be: it waits on.
-fn wait_until(until: Instant) {
+pub(crate) fn wait_until(until: Instant) {
     while let Some(left) = until.checked_duration_since(Instant::now()).filter(|l| !l.is_zero()) {
         std::thread::park_timeout(left);
     }
