@@ -9,6 +9,7 @@ mod checks;
 mod cli;
 mod cli_secured;
 mod clients;
+mod cluster_commands;
 mod dead_letters;
 mod distributed;
 mod distributed_chaos;
