@@ -290,7 +290,7 @@ fn numbers_without_a_sign_are_exact_or_refused() {
     }
     assert_eq!(to("int8"), Err("22003"));
     assert_eq!(form(schema.as_ref(), &Value::int(7), "int8", &plain()).unwrap(), "7");
-    let foreign = settings(|s| s.types = crate::config::TypeDialect::CJdbc);
+    let foreign = settings(|s| s.types = TypeDialect::CJdbc);
     assert_eq!(form(schema.as_ref(), &value, "int8", &foreign).unwrap(), "-1", "as it was there");
     let (mut rows, mut out) = (Rows::default(), Vec::new());
     let cell = rows.put_value(schema.as_deref(), &value);
