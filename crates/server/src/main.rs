@@ -5,6 +5,8 @@
 //! 4 a plan has changes.
 
 mod cli;
+#[cfg(test)]
+mod deploy;
 mod distributed;
 mod logging;
 mod options;
