@@ -57,7 +57,7 @@ fn scalar() -> Value {
 }
 
 fn worker() -> Value {
-    let codes: Vec<&str> = Code::ALL.iter().map(|code| code.word()).collect();
+    let codes: Vec<&str> = Code::all().map(|(word, ..)| word).collect();
     json!({
         "Error": object(
             json!({

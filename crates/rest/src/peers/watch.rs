@@ -68,6 +68,10 @@ async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bo
     let Some(key) = keys.current().cloned() else { return true };
     let (way, signature) = match ask(peers, url.to_string(), Some(key)).await {
         Err(failed) => (Some(unreached(&url, failed.why())), None),
+        Ok(response) if peers.is_me(&response) => {
+            let why = "this worker itself answers there";
+            (Some(unreached(&url, why)), None)
+        }
         Ok(response) => {
             // A key that was replaced just now is no trouble.
             let differs = response.status() == StatusCode::BAD_REQUEST;

@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use config::rest::RestConfig;
 use config::{ConfigError, ConfigErrors, Props};
 use rest::{Listener, Offer, PeerSettings, Peers, Scheme, Socket, Tls, Users};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 /// A prefix of TLS settings.
@@ -95,7 +96,7 @@ impl Interface {
         let first = of_scheme.or(self.listeners.first())?;
         let host = match &config.advertised_host_name {
             Some(host) => host.clone(),
-            None if first.host.is_empty() => host_name(),
+            None if is_everywhere(&first.host) => host_name(),
             None => first.host.clone(),
         };
         let port = config.advertised_port.unwrap_or(first.port);
@@ -157,6 +158,11 @@ impl Interface {
     }
 }
 
+/// Whether a listener's host means every address of this machine: nobody else reaches it there.
+fn is_everywhere(host: &str) -> bool {
+    host.is_empty() || host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
+}
+
 fn parse(key: &str, texts: &[String]) -> Result<Vec<Listener>, ConfigError> {
     let one = |text: &String| {
         text.parse::<Listener>().map_err(|error| ConfigError::new(key, error.to_string()))
@@ -196,7 +202,9 @@ mod tests {
         assert_eq!(with(&[("rest.advertised.listener", "https")]), "s:8443");
         let own = [("rest.advertised.host.name", "h"), ("rest.advertised.port", "1")];
         assert_eq!(with(&own), "h:1");
-        assert_eq!(advertised(&[("listeners", "http://:9")]), format!("{}:9", host_name()));
+        for everywhere in ["http://:9", "http://0.0.0.0:9", "http://[::]:9"] {
+            assert_eq!(advertised(&[("listeners", everywhere)]), format!("{}:9", host_name()));
+        }
         assert_eq!(advertised(&[("listeners", "http://[::1]:9")]), "[::1]:9");
     }
 

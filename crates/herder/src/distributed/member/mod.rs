@@ -18,6 +18,8 @@ mod follow;
 mod lead;
 mod requests;
 mod slots;
+#[cfg(test)]
+mod tests;
 
 use super::cluster::{Claim, Cluster, Stance, TaskKey, WorkerId};
 use super::membership::Seat;

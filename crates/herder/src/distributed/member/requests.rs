@@ -76,22 +76,13 @@ impl Member {
             Request::Delete { offsets: false, .. } => {
                 self.write(id, Done::Done, &name, Wanted::Delete);
             }
-            Request::Delete { offsets: true, .. } => {
-                if let Some(lead) = &mut self.lead {
-                    let wanted = Wanted::Target(Target::Stopped);
-                    lead.writes.push(Write { asked: None, name: name.clone(), wanted });
-                    let change = Some(OffsetsChange::Reset);
-                    lead.altering.insert(name, Altering { id, change, deleting: true });
-                }
-            }
+            Request::Delete { offsets: true, .. } => self.delete_with_offsets(id, name),
             Request::Offsets { change, .. } => {
                 if self.entry(&name).map(Entry::target) != Some(Target::Stopped) {
                     return refuse(id, not_stopped(&name), actions);
                 }
-                if let Some(lead) = &mut self.lead {
-                    let altering = Altering { id, change: Some(change), deleting: false };
-                    lead.altering.insert(name, altering);
-                }
+                let altering = Altering { id, change: Some(change), deleting: false };
+                self.alter(name, altering);
             }
             Request::Retarget { .. } if !exists => {
                 unknown(id, format!("Unknown connector {name}"), actions);
@@ -117,6 +108,22 @@ impl Member {
                 }
                 self.write(id, Done::Done, &name, Wanted::Restart(BTreeSet::from([task])));
             }
+        }
+    }
+
+    /// Stops it first: its offsets are reset when its last task has ended, then it goes.
+    fn delete_with_offsets(&mut self, id: u64, name: Arc<str>) {
+        if let Some(lead) = &mut self.lead {
+            let wanted = Wanted::Target(Target::Stopped);
+            lead.writes.push(Write { asked: None, name: name.clone(), wanted });
+        }
+        let change = Some(OffsetsChange::Reset);
+        self.alter(name, Altering { id, change, deleting: true });
+    }
+
+    fn alter(&mut self, name: Arc<str>, altering: Altering) {
+        if let Some(lead) = &mut self.lead {
+            lead.altering.insert(name, altering);
         }
     }
 
