@@ -76,13 +76,6 @@ pub struct TopicInfo {
     pub id: Option<TopicId>,
 }
 
-/// A consumer group's state as the coordinator names it, and its number of members.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupInfo {
-    pub state: String,
-    pub members: usize,
-}
-
 /// The admin requests that the safe crate lacks.
 #[derive(Clone, Copy)]
 pub(crate) enum AdminCall<'a> {
@@ -341,19 +334,6 @@ impl Admin {
         let list = lists::partitions(partitions);
         let what = format!("delete offsets of group '{group}'");
         self.call(AdminCall::DeleteOffsets(group, &list), &what, timeout).map(drop)
-    }
-
-    /// The group's state ("Stable", "Empty", "Dead"…); `None` if the cluster knows no such group.
-    pub fn group(&self, group: &str, timeout: Duration) -> Result<Option<GroupInfo>> {
-        let what = format!("describe group '{group}'");
-        let list = self
-            .client
-            .fetch_group_list(Some(group), timeout)
-            .map_err(|e| self.explain(Error::from_kafka(&e, &what)))?;
-        let found = list.groups().iter().find(|g| g.name() == group);
-        let info =
-            found.map(|g| GroupInfo { state: g.state().to_owned(), members: g.members().len() });
-        Ok(info.filter(|g| g.state != "Dead"))
     }
 
     fn any_broker(&self, what: &str, timeout: Duration) -> Result<i32> {

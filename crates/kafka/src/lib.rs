@@ -21,14 +21,14 @@ mod report;
 pub mod settings;
 mod wake;
 
-pub use admin::{Admin, GroupInfo, NewTopic, TopicId, TopicInfo};
+pub use admin::{Admin, NewTopic, TopicId, TopicInfo};
 pub use consumer::{
     ClientHandle, CommitOutcome, GroupMetadata, NoRebalance, PollLimits, Polled, Rebalance,
     SinkConsumer, Trouble, Watermarks,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use lists::Position;
-pub use looks::{GroupMember, GroupMembers, TopicRights};
+pub use looks::{GroupInfo, GroupMember, GroupMembers, TopicRights};
 pub use metadata::Topic;
 pub use mock::{MockBroker, MockFailure, MockRequest};
 pub use options::ClientSettings;

@@ -7,6 +7,13 @@ use rdkafka::consumer::Consumer;
 use crate::admin::{Admin, AdminCall, check};
 use crate::error::{Error, Result};
 
+/// A consumer group's state as the coordinator names it, and its number of members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupInfo {
+    pub state: String,
+    pub members: usize,
+}
+
 /// A group with its members, as the coordinator describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupMembers {
@@ -44,6 +51,19 @@ const WRITE: i32 = 4;
 const DESCRIBE_CONFIGS: i32 = 10;
 
 impl Admin {
+    /// The group's state ("Stable", "Empty", "Dead"…); `None` if the cluster knows no such group.
+    pub fn group(&self, group: &str, timeout: Duration) -> Result<Option<GroupInfo>> {
+        let what = format!("describe group '{group}'");
+        let list = self
+            .client
+            .fetch_group_list(Some(group), timeout)
+            .map_err(|e| self.explain(Error::from_kafka(&e, &what)))?;
+        let found = list.groups().iter().find(|g| g.name() == group);
+        let info =
+            found.map(|g| GroupInfo { state: g.state().to_owned(), members: g.members().len() });
+        Ok(info.filter(|g| g.state != "Dead"))
+    }
+
     /// A group and who is in it; `None` if the cluster knows no such group.
     pub fn group_members(&self, group: &str, timeout: Duration) -> Result<Option<GroupMembers>> {
         let what = format!("describe group '{group}'");

@@ -33,7 +33,7 @@ impl Site {
         let Some(cluster) = file.cluster.clone() else {
             return Err(Failure::wrong_input("these are not the keys of a distributed worker"));
         };
-        let group = cluster.worker.group_id.clone().unwrap_or_default();
+        let group = cluster.worker.group_id.unwrap_or_default();
         let worker = Worker::new(file.props.clone(), standalone::plugins(), group.clone());
         let worker = worker.map_err(|errors| file.wrong(&errors))?;
         let writer = writer(worker.props(), &group).map_err(|e| failure(&e))?;
