@@ -16,9 +16,12 @@ use std::time::Duration;
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// By group: the topic, and a worker.
+type Seen = BTreeMap<Arc<str>, (String, Arc<str>)>;
+
 /// Other clusters whose records were seen: the group, the topic, and one of their workers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Strangers(Arc<Mutex<BTreeMap<Arc<str>, (String, Arc<str>)>>>);
+pub(super) struct Strangers(Arc<Mutex<Seen>>);
 
 impl Strangers {
     pub(super) fn saw(&self, group: &Arc<str>, topic: &str, worker: &Arc<str>) {

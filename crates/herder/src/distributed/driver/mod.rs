@@ -80,9 +80,12 @@ pub struct ClusterSettings {
     pub log_levels: LogLevels,
 }
 
-/// Takes log levels that somebody has set for the whole cluster: logger and level, which may be none.
+/// Is called with a logger and a level, which may be none.
+type SetLevel = dyn Fn(&str, &str) + Send + Sync;
+
+/// Takes log levels that somebody has set for the whole cluster.
 #[derive(Clone)]
-pub struct LogLevels(pub Arc<dyn Fn(&str, &str) + Send + Sync>);
+pub struct LogLevels(pub Arc<SetLevel>);
 
 impl fmt::Debug for LogLevels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
