@@ -41,14 +41,11 @@ pub struct GroupMember {
 pub struct TopicRights {
     pub read: bool,
     pub write: bool,
-    /// Of its settings.
-    pub describe_configs: bool,
 }
 
 /// Kafka's numbers of operations.
 const READ: i32 = 3;
 const WRITE: i32 = 4;
-const DESCRIBE_CONFIGS: i32 = 10;
 
 impl Admin {
     /// The group's state ("Stable", "Empty", "Dead"…); `None` if the cluster knows no such group.
@@ -95,10 +92,7 @@ impl Admin {
         let Some(item) = items.iter().find(|item| item.name == name) else { return Ok(None) };
         check(item.code, &item.text, &what)?;
         let may = |operation: i32| item.rights.contains(&operation);
-        Ok((!item.rights.is_empty()).then(|| TopicRights {
-            read: may(READ),
-            write: may(WRITE),
-            describe_configs: may(DESCRIBE_CONFIGS),
-        }))
+        let rights = || TopicRights { read: may(READ), write: may(WRITE) };
+        Ok((!item.rights.is_empty()).then(rights))
     }
 }
