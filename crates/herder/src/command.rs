@@ -111,6 +111,11 @@ impl Herder {
         self.view.read().unwrap_or_else(PoisonError::into_inner).ready
     }
 
+    /// Whether the worker does not know yet which connectors its cluster has.
+    pub fn is_joining(&self) -> bool {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).joining
+    }
+
     /// What the worker waits for, if anything keeps it from being ready.
     pub fn waits(&self) -> Option<String> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).waits.clone()

@@ -94,6 +94,9 @@ pub struct View {
     pub keys: SessionKeys,
     /// The connectors given at the start have been created.
     pub ready: bool,
+    /// The worker is of a cluster, and has not read yet what that is made of: what stands here means
+    /// nothing.
+    pub joining: bool,
     /// What the worker waits for, and what to do about it.
     pub waits: Option<String>,
 }

@@ -133,6 +133,19 @@ impl Admin {
         Ok(Admin { client, settings: settings.clone() })
     }
 
+    /// A client that is of a group, though it never joins: where the group's coordinator has moved,
+    /// librdkafka (2.12.1, `rd_kafka_handle_OffsetFetch`) looks for it through the client's own group, and
+    /// a client without one crashes the process.
+    fn of_group(&self, group: &str, what: &str) -> Result<Admin> {
+        let bootstrap = self.settings.get("bootstrap.servers").map(String::as_str);
+        let context = AdminContext(Reporter::new("admin client".to_owned(), bootstrap));
+        let mut config = options::admin(&self.settings);
+        config.set("group.id", group);
+        let client =
+            config.create_with_context(context).map_err(|e| Error::from_kafka(&e, what))?;
+        Ok(Admin { client, settings: self.settings.clone() })
+    }
+
     pub(super) fn explain(&self, error: Error) -> Error {
         self.serve();
         self.client.context().0.explain(error)
@@ -292,10 +305,11 @@ impl Admin {
         Ok(names.iter().map(of).collect())
     }
 
-    /// Every position the group has committed.
+    /// Every position the group has committed. Makes a client of its own for each call.
     pub fn group_offsets(&self, group: &str, timeout: Duration) -> Result<Vec<Position>> {
         let what = format!("list the offsets of group '{group}'");
-        let items = self.call(AdminCall::ListOffsets(group), &what, timeout)?;
+        let asking = self.of_group(group, &what)?;
+        let items = asking.call(AdminCall::ListOffsets(group), &what, timeout)?;
         let mut out = Vec::new();
         for entry in items.into_iter().flat_map(|item| item.offsets) {
             check(entry.code, "", &what).map_err(|e| e.about(&entry.tp))?;

@@ -40,6 +40,8 @@ pub enum MockFailure {
     Disconnect,
     NotLeader,
     CoordinatorNotAvailable,
+    /// The group's coordinator is another broker now.
+    NotCoordinator,
     /// The group's members have changed meanwhile.
     StaleGeneration,
     TimedOut,
@@ -76,6 +78,7 @@ impl MockFailure {
             MockFailure::Disconnect => RD_KAFKA_RESP_ERR__TRANSPORT,
             MockFailure::NotLeader => RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
             MockFailure::CoordinatorNotAvailable => RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
+            MockFailure::NotCoordinator => RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
             MockFailure::StaleGeneration => RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
             MockFailure::TimedOut => RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
             MockFailure::OffsetOutOfRange => RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,

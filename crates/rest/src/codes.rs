@@ -31,6 +31,7 @@ pub(crate) enum Code {
     OutsideFailed,
     TimedOut,
     ShuttingDown,
+    Starting,
     NoLeader,
     LeaderUnreached,
     WorkersDiffer,
@@ -51,7 +52,7 @@ type Facts = (&'static str, u16, &'static str);
 const INTERNAL: Facts = ("internal", 500, "a mistake of this program");
 
 /// Every code.
-const TABLE: [(Code, Facts); 39] = [
+const TABLE: [(Code, Facts); 40] = [
     (Code::BadPath, ("bad_path", 400, "the path has an empty part, or is not encoded UTF-8")),
     (Code::RouteNotFound, ("route_not_found", 404, "there is no such path")),
     (
@@ -103,6 +104,10 @@ const TABLE: [(Code, Facts); 39] = [
     ),
     (Code::TimedOut, ("timed_out", 500, "there is no answer yet; what was asked goes on")),
     (Code::ShuttingDown, ("shutting_down", 503, "the worker is about to end")),
+    (
+        Code::Starting,
+        ("starting", 503, "the worker does not know the connectors of its cluster yet"),
+    ),
     (
         Code::NoLeader,
         ("no_leader", 503, "nothing was done: no worker of the cluster leads at the moment"),

@@ -49,6 +49,9 @@ pub(crate) async fn answer(
     asked: &Asked,
     found: Option<Found>,
 ) -> Result<Response, RestError> {
+    if found.as_ref().is_some_and(|found| found.place.is_of_connectors()) {
+        joined(app).await?;
+    }
     let operation = found.as_ref().and_then(|f| f.place.operation(asked.method.as_str()));
     if let (Some(operation), Some(found)) = (operation, &found)
         && operation.is_of_worker()
@@ -94,6 +97,29 @@ pub(crate) async fn answer(
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Waits until this worker has read which connectors its cluster has.
+///
+/// # Errors
+/// It waits for something else for longer itself.
+async fn joined(app: &App) -> Result<(), RestError> {
+    let end = Instant::now() + LEADER_WAIT;
+    while app.herder.is_joining() {
+        if Instant::now() >= end {
+            let waits = app.herder.waits();
+            let text = "this worker has not read yet which connectors its cluster has";
+            let error = RestError::new(Code::Starting, text);
+            return Err(match waits {
+                Some(waits) => error.hint(waits),
+                None => {
+                    error.hint("ask another worker of the cluster, or look at the log of this one")
+                }
+            });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
 }
 
 /// Why a request was not passed on, though nothing was done that could not be done again.

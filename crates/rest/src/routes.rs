@@ -106,6 +106,11 @@ impl Place {
         self.operations.iter().find(|(known, _)| *known == method).map(|(_, operation)| *operation)
     }
 
+    /// Whether it is about the connectors that there are.
+    pub(crate) fn is_of_connectors(&self) -> bool {
+        self.path.starts_with("/connectors")
+    }
+
     const fn of(
         path: &'static str,
         allow: &'static str,

@@ -416,3 +416,14 @@ fn an_unreachable_broker_is_explained() {
         assert!(admin.why_silent().to_string().contains(cause), "told once, known for good");
     }
 }
+
+/// A coordinator that has moved while it is asked is looked for again; the process lives.
+#[test]
+fn offsets_of_a_group_are_asked_of_a_coordinator_that_has_moved() {
+    let broker = MockBroker::start(3, &[("t", 1)]).unwrap();
+    let admin = Admin::new(&settings(&broker.bootstrap(), &[])).unwrap();
+    broker.fail(MockRequest::OffsetFetch, &[MockFailure::NotCoordinator]).unwrap();
+    let moved = admin.group_offsets("g", DEADLINE);
+    assert!(moved.as_ref().is_ok_and(Vec::is_empty) || moved.is_err_and(|e| e.is_retriable()));
+    assert_eq!(admin.group_offsets("g", DEADLINE).unwrap(), []);
+}

@@ -1,7 +1,7 @@
 //! Clusters of workers as processes: they share tasks, replace each other, and answer alike.
 
 use crate::distributed_cluster::{Cluster, orders};
-use crate::harness::{PATIENCE, Route, faults, member};
+use crate::harness::{PATIENCE, Route, faults};
 use serde_json::{Value, json};
 use testkit::{
     Rng, eventually, kafka,
@@ -98,25 +98,6 @@ fn what_is_asked_of_any_worker_is_done_and_seen_through_all() {
     }
     assert_eq!(cluster.ask(1, "DELETE", &format!("/connectors/{name}"), None).0, 204);
     seen("it is gone", &|body| body["error_code"] == 404);
-}
-
-/// Report B012, and its kind: topics that would lose what a cluster is made of.
-#[test]
-fn topics_that_cannot_hold_a_cluster_are_refused() {
-    for (config, partitions, said) in [
-        ("cleanup.policy=delete", 1, "cleanup.policy"),
-        ("cleanup.policy=compact", 2, "has 2 partitions"),
-    ] {
-        let group = kafka::topic_name("refused");
-        let (key, value) = config.split_once('=').unwrap();
-        let topic = format!("{group}-config");
-        kafka::create_topic_with(&kafka::bootstrap(), &topic, partitions, &[(key, value)]);
-        let mut worker = member(&kafka::bootstrap(), &group).launch();
-        let status = worker.wait_exit(PATIENCE);
-        let log = worker.logs();
-        assert_eq!(status.code(), Some(2), "{log}");
-        assert!(log.contains(said) && log.contains(&topic), "{log}");
-    }
 }
 
 /// Kills, pauses and stops of workers while rows are appended to a table without a key.

@@ -15,6 +15,8 @@ mod distributed;
 mod distributed_chaos;
 mod distributed_churn;
 mod distributed_cluster;
+mod distributed_refusals;
+mod distributed_reports;
 mod distributed_truth;
 mod exposition;
 mod files;

@@ -39,6 +39,18 @@ impl WorkerSetup {
         self
     }
 
+    /// A property that is there already, with another value.
+    ///
+    /// # Panics
+    ///
+    /// When it is not.
+    #[must_use]
+    pub fn replace(mut self, key: &str, value: &str) -> Self {
+        let found = self.worker.iter_mut().find(|(name, _)| name == key);
+        found.unwrap_or_else(|| panic!("there is no {key}")).1 = value.to_owned();
+        self
+    }
+
     /// A connector in a properties file of its own; `name` is added to its properties.
     #[must_use]
     pub fn connector(mut self, name: &str, properties: &[(&str, &str)]) -> Self {

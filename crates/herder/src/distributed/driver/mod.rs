@@ -26,7 +26,7 @@ use super::topics::{ConfigState, SessionKey, StatusKey, Statuses};
 use crate::command::{Command, EVENTS_MAX, Herder};
 use crate::error::Answer;
 use crate::hands::{Hands, TaskKey, Told};
-use crate::view::View;
+use crate::view::{Leader, View};
 use alike::{Differences, Strangers, until_answered};
 use api::Result;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -36,7 +36,7 @@ use runtime::{CompactedTopic, TaskHandle, Worker};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 use waits::Waits;
@@ -135,6 +135,10 @@ impl Herder {
         let give = move |command| commands.send(Input::Command(command)).is_ok();
         let (herder, ending) = Herder::new(worker.clone(), Arc::new(give));
         let view = herder.shared_view();
+        {
+            let mut view = view.write().unwrap_or_else(PoisonError::into_inner);
+            (view.joining, view.leader) = (true, Leader::Nobody);
+        }
         let driver = Driver::open(worker, settings, view, tell, stopped)?;
         let body = move || {
             driver.run(&inbox);
@@ -215,6 +219,7 @@ impl Driver {
         };
         let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
         until_answered(stopped, || status.read_to_end(READ_TIMEOUT))?;
+        until_answered(stopped, || config.read_to_end(READ_TIMEOUT))?;
         until_answered(stopped, || strangers.are_gone(&settings))?;
         let leaving = Arc::new(AtomicBool::new(false));
         let (leaves, left) = bounded(0);

@@ -52,6 +52,7 @@ impl Driver {
         view.keys = self.keys.clone();
         view.leader = leader;
         view.ready |= self.member.is_seated();
+        view.joining = !view.ready;
         view.waits = self.waits.text();
     }
 

@@ -5,11 +5,12 @@
 use super::tail::Barrier;
 use super::{Done, FIRST_PAUSE, LONGEST_PAUSE, LogSettings, Shared, wake};
 use api::{Error, Result};
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use data::TopicPartition;
-use kafka::{Admin, ClientSettings};
+use kafka::{Admin, ClientSettings, ErrorKind};
 use runtime::{Backoff, kafka_error};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long one question may take.
@@ -40,6 +41,16 @@ impl Asker {
         Asker { places, settings, admin: None }
     }
 
+    /// Whether there is no such topic; none where nobody says.
+    fn is_gone(&self) -> Option<bool> {
+        let (admin, place) = (self.admin.as_ref()?, self.places.first()?);
+        match admin.topic(&place.topic, ASK_TIMEOUT) {
+            Ok(_) => Some(false),
+            Err(error) if error.kind() == ErrorKind::UnknownTopic => Some(true),
+            Err(_) => None,
+        }
+    }
+
     /// Waits at most `timeout`, and never longer than [`ASK_TIMEOUT`].
     pub(super) fn ask(&mut self, timeout: Duration) -> Result<PlaceEnds> {
         let admin = match self.admin.take() {
@@ -53,6 +64,9 @@ impl Asker {
         Ok(self.places.iter().cloned().zip(ends).collect())
     }
 }
+
+/// How often a topic is looked for of which nobody asks.
+const LOOK: Duration = Duration::from_secs(10);
 
 pub(super) struct Ends {
     asker: Asker,
@@ -73,7 +87,15 @@ impl Ends {
     }
 
     pub(super) fn run(mut self) {
-        while let Ok(first) = self.questions.recv() {
+        loop {
+            let first = match self.questions.recv_timeout(LOOK) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             let mut asked = vec![first];
             asked.extend(self.questions.try_iter());
             self.answer(asked);
@@ -82,6 +104,15 @@ impl Ends {
         let shared = self.shared.clone();
         drop(self);
         wake(&shared.reading);
+    }
+
+    /// Nobody tells of a topic that was deleted: it is looked for.
+    fn look(&mut self) {
+        if let Some(gone) = self.asker.is_gone()
+            && self.shared.gone.swap(gone, Ordering::AcqRel) != gone
+        {
+            wake(&self.shared.reading);
+        }
     }
 
     fn answer(&mut self, mut asked: Vec<Question>) {

@@ -110,7 +110,7 @@ impl LeaderWriter {
         self.over = match &written {
             Err(LeaderError::Deposed(error)) => Some(Over::Deposed(error.clone())),
             Err(LeaderError::Unknown(error)) => Some(Over::Unknown(error.clone())),
-            _ => None,
+            _ => self.producer.fatal_error().map(Over::Unknown),
         };
         written
     }
@@ -192,6 +192,8 @@ impl LeaderWriter {
         drop(self.producer.poll(Duration::ZERO));
         match aborted {
             Ok(()) => why(error),
+            // Brokers take nothing of a transaction that may not be begun, so there is nothing to abort.
+            Err(_) if error.kind() == ErrorKind::Authorization => why(error),
             Err(failed) => self.gone_or(failed, LeaderError::Unknown),
         }
     }

@@ -80,6 +80,8 @@ pub struct KafkaLog {
 #[derive(Default)]
 struct Shared {
     closed: AtomicBool,
+    /// There is no such topic any more.
+    gone: AtomicBool,
     reading: Mutex<Option<Waker>>,
     writing: Mutex<Option<Waker>>,
 }

@@ -81,6 +81,10 @@ impl LogSettings {
         };
         let mut consumer = worker_client(worker, store.name(), ClientKind::Consumer)?;
         consumer.insert("isolation.level".to_owned(), "read_committed".to_owned());
+        // It joins nothing; it looks for the coordinator of the group that it is said to be of.
+        if let Some(group) = worker.get("group.id").map(str::trim).filter(|id| !id.is_empty()) {
+            consumer.insert("group.id".to_owned(), group.to_owned());
+        }
         Ok(LogSettings {
             topic,
             one_partition: store == Store::Configs,
@@ -155,7 +159,8 @@ mod tests {
         assert!(configs.one_partition);
         let id = configs.producer.get("client.id").map(String::as_str);
         assert_eq!(id, Some("cluster-w1-configs"));
-        assert_eq!(configs.consumer.get("group.id"), None, "nothing is joined");
+        let group = configs.consumer.get("group.id").map(String::as_str);
+        assert_eq!(group, Some("cluster"), "a right that the worker has");
         assert_eq!(configs.consumer.get("fetch.min.bytes"), None, "that is for tasks");
         assert_eq!(configs.admin.get("bootstrap.servers").map(String::as_str), Some("b:9092"));
         let statuses = LogSettings::of_worker(&worker(&more), Store::Statuses).unwrap();

@@ -12,11 +12,15 @@ use kafka::{ClientSettings, ErrorKind, NoRebalance, PollLimits, Polled, SinkCons
 use runtime::{Backoff, kafka_error};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Everything that must be noticed wakes the poll, but for deadlines.
 const POLL: Duration = Duration::from_millis(100);
 const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 4 << 20 };
+
+/// Kafka's code.
+const GROUP_AUTHORIZATION_FAILED: i32 = 30;
 
 /// Somebody who waits for these ends to be read.
 pub(super) struct Barrier {
@@ -40,6 +44,8 @@ pub(super) struct Tail {
     live: bool,
     waiting: Vec<Barrier>,
     troubled: bool,
+    /// The topic was missed.
+    gone: bool,
 }
 
 impl Tail {
@@ -52,7 +58,8 @@ impl Tail {
     ) -> Tail {
         let topic = settings.topic.name.clone();
         let mut consumer = settings.consumer.clone();
-        // Nothing is joined or committed; the client wants a name all the same.
+        // Nothing is joined or committed; the client wants a name all the same, and looks for its
+        // coordinator: best that of a group that the worker may use.
         consumer.entry("group.id".to_owned()).or_insert_with(|| format!("copycat-reads-{topic}"));
         Tail {
             topic,
@@ -67,6 +74,7 @@ impl Tail {
             live: false,
             waiting: Vec::new(),
             troubled: false,
+            gone: false,
         }
     }
 
@@ -120,6 +128,7 @@ impl Tail {
             if self.gather() || self.shared.is_closed() {
                 return Ok(());
             }
+            self.miss_topic();
             let polled = consumer.poll(POLL, LIMITS).map_err(|error| self.explained(error))?;
             self.take(&polled);
             self.settle();
@@ -127,6 +136,18 @@ impl Tail {
                 return Err(kafka_error(fatal));
             }
             self.look(&polled)?;
+        }
+    }
+
+    /// A topic that is gone is nothing that a reader hears of: it gets no more records.
+    fn miss_topic(&mut self) {
+        let gone = self.shared.gone.load(Ordering::Acquire);
+        if std::mem::replace(&mut self.gone, gone) != gone {
+            let topic = &self.topic;
+            let error =
+                kafka::Error::new(ErrorKind::UnknownTopic, format!("there is no topic {topic}"));
+            let error = self.explained(error);
+            self.tell(Some(&error).filter(|_| gone));
         }
     }
 
@@ -146,6 +167,10 @@ impl Tail {
 
     fn look(&mut self, polled: &Polled) -> Result<()> {
         for trouble in &polled.errors {
+            if trouble.at.is_none() && trouble.error.code() == GROUP_AUTHORIZATION_FAILED {
+                // That is the business of who joins the group.
+                continue;
+            }
             let error = self.explained(trouble.error.clone());
             match (&trouble.at, trouble.error.kind()) {
                 // The topic was emptied or made anew: what is there now is all there is.

@@ -130,7 +130,7 @@ impl Writer {
             }
         }
         if pending.left == 0 {
-            settle(pending);
+            self.settle(pending);
         } else {
             self.pending.insert(id, pending);
         }
@@ -147,7 +147,7 @@ impl Writer {
             if pending.left == 0
                 && let Some(pending) = self.pending.remove(&delivery.id)
             {
-                settle(pending);
+                self.settle(pending);
             }
         }
     }
@@ -158,8 +158,14 @@ impl Writer {
             (pending.done)(Err(super::ends::again(error)));
         }
     }
-}
 
-fn settle(pending: Pending) {
-    (pending.done)(pending.error.map_or(Ok(()), |error| Err(kafka_error(error))));
+    fn settle(&self, pending: Pending) {
+        let topic = &self.topic;
+        let outcome = pending.error.map_or(Ok(()), |error| match error.kind() {
+            ErrorKind::Authorization => Err(Error::config(error.to_string())
+                .hint(format!("grant the worker's principal Describe and Write on Topic {topic}"))),
+            _ => Err(kafka_error(error)),
+        });
+        (pending.done)(outcome);
+    }
 }
