@@ -31,11 +31,16 @@ fn text(herder: &Herder, facts: &Facts, format: Format) -> String {
     herder.worker().write_metrics(&mut page);
     let view = herder.view();
     let mut room = Room::default();
-    let mut tasks = 0;
+    let (mut connectors, mut tasks) = (0, 0);
     for (name, connector) in &view.connectors {
-        tasks += connector.tasks.len();
+        connectors += usize::from(connector.elsewhere.is_none());
         write_connector(&mut page, name, connector);
         for (number, task) in (0..).zip(&connector.tasks) {
+            // Each worker of a cluster counts what it has: whoever adds them up has all.
+            if task.elsewhere.is_some() {
+                continue;
+            }
+            tasks += 1;
             let state = connector.task_state(task);
             let (label, state_label) = (u32::to_string(&number), state.to_lowercase());
             page.add(M::TaskStatus, &[name, &label, &state_label], 1.0);
@@ -43,19 +48,22 @@ fn text(herder: &Herder, facts: &Facts, format: Format) -> String {
             task.status.metrics().write(&mut page, name, number, paused, &mut room);
         }
     }
-    page.add(M::ConnectorCount, &[], view.connectors.len() as f64);
-    page.add(M::TaskCount, &[], tasks as f64);
+    page.add(M::ConnectorCount, &[], connectors as f64);
+    page.add(M::TaskCount, &[], f64::from(tasks));
     room.write(&mut page);
     page.finish()
 }
 
 fn write_connector(page: &mut Page, name: &str, connector: &ConnectorView) {
-    page.add(M::ConnectorStatus, &[name, &connector.state().to_lowercase()], 1.0);
-    let kind = connector.direction.map_or("unknown", Direction::name);
-    let class = connector.config.get("connector.class").unwrap_or_default();
-    let version = connector.version.unwrap_or("unknown");
-    page.add(M::ConnectorInfo, &[name, kind, class, version], 1.0);
-    let states: Vec<&str> = connector.tasks.iter().map(|task| connector.task_state(task)).collect();
+    if connector.elsewhere.is_none() {
+        page.add(M::ConnectorStatus, &[name, &connector.state().to_lowercase()], 1.0);
+        let kind = connector.direction.map_or("unknown", Direction::name);
+        let class = connector.config.get("connector.class").unwrap_or_default();
+        let version = connector.version.unwrap_or("unknown");
+        page.add(M::ConnectorInfo, &[name, kind, class, version], 1.0);
+    }
+    let own = connector.tasks.iter().filter(|task| task.elsewhere.is_none());
+    let states: Vec<&str> = own.map(|task| connector.task_state(task)).collect();
     page.add(M::ConnectorTasks, &[name], states.len() as f64);
     for (metric, state) in [
         (M::ConnectorRunning, "RUNNING"),

@@ -1,6 +1,7 @@
 //! Clusters of workers as processes: they share tasks, replace each other, and answer alike.
 
 use crate::distributed_cluster::{Cluster, orders};
+use crate::exposition::Exposition;
 use crate::harness::{PATIENCE, Route, faults};
 use serde_json::{Value, json};
 use testkit::{
@@ -20,6 +21,13 @@ fn tasks_are_shared_moved_from_the_dead_and_given_to_who_comes_back() {
     assert_eq!(cluster.put(1, &name, &orders(&name, 6)), 201);
     for teller in 0..3 {
         cluster.wait_spread(teller, &name, &[(0, 2), (1, 2), (2, 2)]);
+    }
+    for worker in &cluster.workers {
+        // Each counts what it has, so that their sum is the cluster's.
+        let told = Exposition::read(&worker.get("/metrics").body, false);
+        assert_eq!(told.value("kafka_connect_worker_task_count", &[]), 2.0);
+        let running = "kafka_connect_worker_connector_running_task_count";
+        assert_eq!(told.value(running, &[("connector", &name)]), 2.0);
     }
     cluster.workers[1].kill9();
     for teller in [0, 2] {

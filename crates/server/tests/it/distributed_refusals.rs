@@ -133,9 +133,11 @@ fn a_worker_too_many_says_so_and_takes_the_first_place_that_is_free() {
     cluster.launch_another();
     let topic = format!("topic copycat-members-{} has 1 partitions", cluster.group);
     wait_told(&cluster.workers[1], &[&topic, "kafka-topics.sh", "--partitions MORE"]);
-    let health = cluster.workers[1].get("/health");
-    assert_eq!(health.status, 503);
-    assert!(health.body.contains(&topic), "{}", health.body);
+    eventually(PATIENCE, "its health says so", || {
+        let health = cluster.workers[1].get("/health");
+        assert_eq!(health.status, 503);
+        health.body.contains(&topic).then_some(())
+    });
     cluster.workers[0].terminate();
     cluster.workers[1].wait_healthy();
     let name = kafka::topic_name("orders");

@@ -391,9 +391,20 @@ impl Driver {
                 self.hands.ended(&key);
                 self.report_ended(&key);
                 let (name, token, task) = key;
+                self.tidy(&name);
                 Event::TaskEnded { task: (name.into(), task), token }
             }
         })
+    }
+
+    /// Forgets the ended tasks of a connector but those that it still has here, whose statuses are read.
+    fn tidy(&mut self, name: &str) {
+        match self.member.cluster().connectors.get(name) {
+            None => self.hands.forget(name),
+            Some(entry) => {
+                self.hands.retain(name, |token, task| entry.held_by(&self.me, task) == Some(token));
+            }
+        }
     }
 
     fn task_started(&mut self, key: TaskKey, handle: TaskHandle) {

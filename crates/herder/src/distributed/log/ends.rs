@@ -7,7 +7,7 @@ use super::{Done, FIRST_PAUSE, LONGEST_PAUSE, LogSettings, Shared, wake};
 use api::{Error, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use data::TopicPartition;
-use kafka::{Admin, ClientSettings, ErrorKind};
+use kafka::{Admin, ClientSettings, ErrorKind, TopicId};
 use runtime::{Backoff, kafka_error};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,20 +32,30 @@ pub(super) struct Asker {
     places: Vec<TopicPartition>,
     settings: ClientSettings,
     admin: Option<Admin>,
+    /// Of the topic, when it was first looked for.
+    id: Option<TopicId>,
 }
 
 impl Asker {
     pub(super) fn new(settings: &LogSettings, places: Vec<TopicPartition>) -> Asker {
         let mut settings = settings.admin.clone();
         settings.insert("isolation.level".to_owned(), "read_uncommitted".to_owned());
-        Asker { places, settings, admin: None }
+        Asker { places, settings, admin: None, id: None }
     }
 
-    /// Whether there is no such topic; none where nobody says.
-    fn is_gone(&self) -> Option<bool> {
-        let (admin, place) = (self.admin.as_ref()?, self.places.first()?);
-        match admin.topic(&place.topic, ASK_TIMEOUT) {
-            Ok(_) => Some(false),
+    /// Whether the topic is not what it was at first: deleted, and maybe made anew by a broker. None
+    /// where nobody says.
+    fn is_gone(&mut self) -> Option<bool> {
+        let place = self.places.first()?;
+        if self.admin.is_none() {
+            self.admin = Admin::new(&self.settings).ok();
+        }
+        let found = self.admin.as_ref()?.describe_topics(&[&*place.topic], ASK_TIMEOUT).ok()?;
+        match found.into_iter().next()? {
+            Ok(topic) => {
+                let id = topic.id?;
+                Some(*self.id.get_or_insert(id) != id)
+            }
             Err(error) if error.kind() == ErrorKind::UnknownTopic => Some(true),
             Err(_) => None,
         }
@@ -66,7 +76,7 @@ impl Asker {
 }
 
 /// How often a topic is looked for of which nobody asks.
-const LOOK: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(5);
 
 pub(super) struct Ends {
     asker: Asker,

@@ -122,16 +122,19 @@ impl LeaderWriter {
         deadline: Instant,
     ) -> Result<(), LeaderError> {
         self.producer.begin().map_err(|error| self.gone_or(error, LeaderError::Failed))?;
-        if let Err(error) = self.send(records, deadline) {
-            let right = format!("Write on Topic {}", self.topic);
-            return Err(self.undone(error, |error| failed(error, &right)));
-        }
         let Membership { group, seat } = membership;
         let seat = std::slice::from_ref(seat);
-        let proved = until(deadline, |part| self.producer.send_offsets(seat, group, part));
-        if let Err(error) = proved {
+        let prove = || until(deadline, |part| self.producer.send_offsets(seat, group, part));
+        if let Err(error) = self.send(records, deadline) {
+            let right = format!("Write on Topic {}", self.topic);
+            // Of a record it is said that it was dropped; of the transaction, why.
+            let error = prove().err().filter(is_forbidden).unwrap_or(error);
+            return Err(self.undone(error, |error| failed(error, &right)));
+        }
+        if let Err(error) = prove() {
             // Said of a generation that is over, or of a member that has left.
             return Err(self.undone(error, |error| match error.kind() {
+                _ if is_forbidden(&error) => failed(error, "Read on the Group of the workers"),
                 ErrorKind::Abortable | ErrorKind::GroupNotEmpty => LeaderError::NotMember(error),
                 _ => failed(error, "Read on the Group of the workers"),
             }));
@@ -193,7 +196,7 @@ impl LeaderWriter {
         match aborted {
             Ok(()) => why(error),
             // Brokers take nothing of a transaction that may not be begun, so there is nothing to abort.
-            Err(_) if error.kind() == ErrorKind::Authorization => why(error),
+            Err(_) if is_forbidden(&error) => why(error),
             Err(failed) => self.gone_or(failed, LeaderError::Unknown),
         }
     }
@@ -218,10 +221,17 @@ impl LeaderWriter {
     }
 }
 
+/// A right lacks, also where the library says that the transaction is to be aborted for it.
+fn is_forbidden(error: &kafka::Error) -> bool {
+    /// Topic, group, cluster and transactional id: Kafka's codes.
+    const CODES: [i32; 4] = [29, 30, 31, 53];
+    error.kind() == ErrorKind::Authorization || CODES.contains(&error.code())
+}
+
 /// Whoever may do something about it: we again, or people.
 fn failed(error: kafka::Error, right: &str) -> LeaderError {
     let hint = match error.kind() {
-        ErrorKind::Authorization => format!("grant the worker's principal {right}"),
+        _ if is_forbidden(&error) => format!("grant the worker's principal {right}"),
         ErrorKind::Authentication | ErrorKind::Configuration | ErrorKind::Unsupported => {
             error.hint().unwrap_or("correct the worker's client settings").to_owned()
         }

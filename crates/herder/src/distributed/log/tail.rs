@@ -145,7 +145,7 @@ impl Tail {
         if std::mem::replace(&mut self.gone, gone) != gone {
             let topic = &self.topic;
             let error =
-                kafka::Error::new(ErrorKind::UnknownTopic, format!("there is no topic {topic}"));
+                kafka::Error::new(ErrorKind::UnknownTopic, format!("topic {topic} was deleted"));
             let error = self.explained(error);
             self.tell(Some(&error).filter(|_| gone));
         }
