@@ -172,7 +172,7 @@ struct Spare {
 
 impl Spare {
     fn is_one(&mut self, seat: &Seat) -> bool {
-        const SHARE_WAIT: Duration = Duration::from_secs(4);
+        const SHARE_WAIT: Duration = Duration::from_secs(15);
         if seat.generation < 0 || !seat.partitions.is_empty() {
             self.since = None;
             return false;
