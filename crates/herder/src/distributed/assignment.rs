@@ -40,99 +40,150 @@ pub struct Moves {
 struct Load<'a> {
     worker: &'a WorkerId,
     weight: u64,
-    tasks: Vec<(&'a TaskKey, u32)>,
     /// Tasks of each connector, so that they are spread.
     of: BTreeMap<&'a str, u32>,
+    /// Those that may leave, by connector and weight.
+    movable: BTreeMap<&'a str, BTreeMap<u32, BTreeSet<&'a TaskKey>>>,
+    /// The connectors of `movable` by weight and by how many tasks they have here: once somebody asks.
+    ranked: BTreeMap<u32, BTreeSet<(u32, &'a str)>>,
 }
 
 impl<'a> Load<'a> {
-    fn take(&mut self, task: &'a TaskKey, weight: u32) {
-        self.weight += u64::from(weight);
-        self.tasks.push((task, weight));
-        *self.of.entry(&task.0).or_default() += 1;
+    fn new(worker: &'a WorkerId) -> Load<'a> {
+        let (movable, ranked) = (BTreeMap::new(), BTreeMap::new());
+        Load { worker, weight: 0, of: BTreeMap::new(), movable, ranked }
     }
 
-    fn drop(&mut self, task: &TaskKey) {
-        let Some(index) = self.tasks.iter().position(|(own, _)| *own == task) else { return };
-        let (_, weight) = self.tasks.swap_remove(index);
-        self.weight -= u64::from(weight);
-        if let Some(count) = self.of.get_mut(&*task.0) {
-            *count -= 1;
-        }
+    fn take(&mut self, task: &'a TaskKey, weight: u32) {
+        self.weight += u64::from(weight);
+        self.count(&task.0, |count| count + 1);
+    }
+
+    /// The same for one that may leave again.
+    fn settle(&mut self, task: &'a TaskKey, weight: u32) {
+        self.take(task, weight);
+        let of_connector = self.movable.entry(&task.0).or_default();
+        of_connector.entry(weight).or_default().insert(task);
     }
 
     fn of(&self, connector: &str) -> u32 {
         self.of.get(connector).copied().unwrap_or(0)
+    }
+
+    fn rank(&mut self) {
+        for (connector, weights) in &self.movable {
+            let count = self.of.get(connector).copied().unwrap_or(0);
+            for weight in weights.keys() {
+                self.ranked.entry(*weight).or_default().insert((count, *connector));
+            }
+        }
+    }
+
+    fn count(&mut self, connector: &'a str, change: impl Fn(u32) -> u32) {
+        let count = self.of.entry(connector).or_default();
+        let before = std::mem::replace(count, change(*count));
+        for weight in self.movable.get(connector).into_iter().flat_map(BTreeMap::keys) {
+            if let Some(connectors) = self.ranked.get_mut(weight)
+                && connectors.remove(&(before, connector))
+            {
+                connectors.insert((*count, connector));
+            }
+        }
+    }
+
+    /// The task whose leaving evens a gap out best, and of those one of the connector that has most here.
+    fn best(&self, gap: u64) -> Option<(&'a TaskKey, u32)> {
+        let half = gap / 2;
+        let bound = |weight: u64| u32::try_from(weight).unwrap_or(u32::MAX);
+        let (middle, most) = (bound(half + 1), bound(gap.max(half + 1)));
+        let below = self.ranked.range(1..middle).next_back();
+        let above = self.ranked.range(middle..most).next();
+        let task = |(weight, connectors): (&u32, &BTreeSet<(u32, &'a str)>)| {
+            let (count, connector) = *connectors.last()?;
+            let task = *self.movable.get(connector)?.get(weight)?.last()?;
+            let off = half.abs_diff(u64::from(*weight));
+            Some(((std::cmp::Reverse(off), count, task), *weight))
+        };
+        let found = [below, above].into_iter().flatten().filter_map(task).max();
+        found.map(|((_, _, task), weight)| (task, weight))
+    }
+
+    /// Gives up a task that [`Load::best`] has found.
+    fn drop(&mut self, task: &'a TaskKey, weight: u32) {
+        self.weight = self.weight.saturating_sub(u64::from(weight));
+        let connector: &'a str = &task.0;
+        if let Some(weights) = self.movable.get_mut(connector)
+            && let Some(tasks) = weights.get_mut(&weight)
+        {
+            tasks.remove(task);
+            if tasks.is_empty() {
+                weights.remove(&weight);
+                let count = self.of.get(connector).copied().unwrap_or(0);
+                if let Some(connectors) = self.ranked.get_mut(&weight) {
+                    connectors.remove(&(count, connector));
+                    if connectors.is_empty() {
+                        self.ranked.remove(&weight);
+                    }
+                }
+            }
+        }
+        self.count(connector, |count| count.saturating_sub(1));
     }
 }
 
 /// Balances the tasks over the workers; nothing where there are none.
 pub fn balance(workers: &[WorkerId], items: &[Item]) -> Moves {
     let mut moves = Moves::default();
-    let mut loads: Vec<Load<'_>> = workers
-        .iter()
-        .map(|worker| Load { worker, weight: 0, tasks: Vec::new(), of: BTreeMap::new() })
-        .collect();
-    if loads.is_empty() {
-        return moves;
-    }
+    let mut loads: Vec<Load<'_>> = workers.iter().map(Load::new).collect();
     for item in items {
         if let At::Worker(worker) = &item.at
             && let Ok(index) = workers.binary_search(worker)
             && let Some(load) = loads.get_mut(index)
         {
-            load.take(&item.task, item.weight);
+            load.settle(&item.task, item.weight);
         }
     }
     for at in [At::Nowhere, At::Leaving] {
         let mut waiting: Vec<&Item> = items.iter().filter(|item| item.at == at).collect();
         waiting.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.task.cmp(&b.task)));
         for item in waiting {
-            let least = loads.iter_mut().min_by_key(|load| (load.weight, load.of(&item.task.0)));
-            let Some(load) = least else { continue };
+            let Some(least) = loads.iter().map(|load| load.weight).min() else { continue };
+            let ties = loads.iter_mut().filter(|load| load.weight == least);
+            let Some(load) = ties.min_by_key(|load| load.of(&item.task.0)) else { continue };
             if at == At::Nowhere {
                 moves.give.push((item.task.clone(), load.worker.clone()));
             }
             load.take(&item.task, item.weight);
         }
     }
-    let settled = items.iter().filter(|item| matches!(item.at, At::Worker(_)));
-    let mut movable: BTreeSet<&TaskKey> = settled.map(|item| &item.task).collect();
-    while let Some((from, to, task, weight)) = next_move(&loads, &movable) {
+    even_out(&mut loads, &mut moves);
+    moves
+}
+
+/// Takes tasks from the fullest worker for the emptiest one, as long as that makes them more even.
+fn even_out(loads: &mut [Load<'_>], moves: &mut Moves) {
+    let mut ranked = false;
+    loop {
+        let fullest = loads.iter().enumerate().max_by_key(|(_, load)| load.weight);
+        let emptiest = loads.iter().enumerate().min_by_key(|(_, load)| load.weight);
+        let Some(((from, fullest), (to, emptiest))) = fullest.zip(emptiest) else { return };
+        let gap = fullest.weight - emptiest.weight;
+        // Mostly they are even, and nothing has to be ranked.
+        if gap < 2 {
+            return;
+        }
+        if !std::mem::replace(&mut ranked, true) {
+            loads.iter_mut().for_each(Load::rank);
+        }
+        let Some((task, weight)) = loads.get(from).and_then(|load| load.best(gap)) else { return };
         moves.leave.push(task.clone());
-        movable.remove(task);
         if let Some(load) = loads.get_mut(from) {
-            load.drop(task);
+            load.drop(task, weight);
         }
         if let Some(load) = loads.get_mut(to) {
             load.take(task, weight);
         }
     }
-    moves
-}
-
-/// The move that evens the fullest and the emptiest worker out best, if any makes them more even.
-fn next_move<'a>(
-    loads: &[Load<'a>],
-    movable: &BTreeSet<&TaskKey>,
-) -> Option<(usize, usize, &'a TaskKey, u32)> {
-    let (from, fullest) = loads.iter().enumerate().max_by_key(|(_, load)| load.weight)?;
-    let (to, emptiest) = loads.iter().enumerate().min_by_key(|(_, load)| load.weight)?;
-    let gap = fullest.weight - emptiest.weight;
-    let fits = |weight: u32| weight > 0 && u64::from(weight) < gap;
-    let better = |(task, weight): &&(&'a TaskKey, u32)| {
-        let off = (gap / 2).abs_diff(u64::from(*weight));
-        (std::cmp::Reverse(off), fullest.of(&task.0), task.1)
-    };
-    let candidates =
-        fullest.tasks.iter().filter(|(task, weight)| fits(*weight) && movable.contains(task));
-    let mut best: Option<&(&'a TaskKey, u32)> = None;
-    for candidate in candidates {
-        if best.is_none_or(|known| better(&candidate) > better(&known)) {
-            best = Some(candidate);
-        }
-    }
-    best.map(|(task, weight)| (from, to, *task, *weight))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! `bench/results` with the machine described.
 
 mod avro;
+mod cluster;
 mod data;
 mod files;
 mod machine;
@@ -36,6 +37,8 @@ pub(crate) enum Bench {
     Avro(avro::Args),
     /// The REST interface with a thousand connectors: time to list them, memory
     Rest(rest::Args),
+    /// Clusters: workers that die and come, configurations, a thousand connectors
+    Cluster(cluster::Args),
 }
 
 pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
@@ -50,6 +53,7 @@ pub(crate) fn run(bench: Bench) -> Result<ExitCode> {
         Bench::Data(args) => data::run(&args),
         Bench::Avro(args) => avro::run(&args),
         Bench::Rest(args) => rest::run(&args),
+        Bench::Cluster(args) => cluster::run(&args),
     }
 }
 

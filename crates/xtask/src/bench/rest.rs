@@ -105,7 +105,8 @@ fn measure(binary: &str, connectors: usize, lists: usize) -> Result<Section> {
     Ok(section)
 }
 
-fn connector(number: usize) -> Value {
+/// A stopped one, as large as a usual sink, as it is made by POST.
+pub(super) fn connector(number: usize) -> Value {
     json!({
         "name": format!("connector-{number}"),
         "initial_state": "STOPPED",

@@ -11,6 +11,10 @@ impl Series {
         self.0.push(value);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The middle one, or the mean of the two in the middle; NaN where there is none.
     pub(super) fn median(&self) -> f64 {
         let mut sorted = self.0.clone();

@@ -54,8 +54,18 @@ const SERVER: &[&str] = &[
 ];
 
 /// The benchmarks and checks of what the other crates offer.
-const XTASK: &[&str] =
-    &["data", "config", "api", "registry", "converters", "transforms", "sql", "golden", "testkit"];
+const XTASK: &[&str] = &[
+    "data",
+    "config",
+    "api",
+    "registry",
+    "converters",
+    "transforms",
+    "sql",
+    "herder",
+    "golden",
+    "testkit",
+];
 
 /// Crates of others that only some of ours may use.
 const RESERVED: [(&str, &[&str]); 5] = [

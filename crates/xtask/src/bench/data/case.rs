@@ -1,10 +1,8 @@
 //! Cases that are measured against each other in turn.
 
-use std::time::Duration;
-
 use allocation_counter::measure;
-use rustix::time::{ClockId, clock_gettime};
 
+use crate::bench::process::thread_cpu;
 use crate::bench::table::{Goal, Section, Series, paired_ratio};
 
 /// What is done to every record, under a name.
@@ -147,12 +145,6 @@ impl Group {
         }
         section
     }
-}
-
-/// The processor time of this thread: what others do on the machine counts less than on a clock.
-fn thread_cpu() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
 }
 
 fn whole(value: f64) -> String {

@@ -31,12 +31,7 @@ pub(super) struct Connect {
 impl Connect {
     /// Fetches Kafka Connect once; `None` where there is no Java or no Maven.
     pub(super) fn find() -> Result<Option<Connect>> {
-        let there = |program: &str, argument: &str| {
-            let run = Command::new(program).arg(argument).output();
-            run.is_ok_and(|output| output.status.success())
-        };
-        if !there("java", "-version") || !there("mvn", "--version") {
-            say("there is no Java, or no Maven: Kafka Connect is not measured");
+        if !is_there() {
             return Ok(None);
         }
         let libs = cache().join(format!("connect-{VERSION}"));
@@ -61,6 +56,19 @@ impl Connect {
             .spawn()
             .context("java does not start")
     }
+}
+
+/// Whether there are Java and Maven; says so where there are not.
+pub(in crate::bench) fn is_there() -> bool {
+    let there = |program: &str, argument: &str| {
+        let run = Command::new(program).arg(argument).output();
+        run.is_ok_and(|output| output.status.success())
+    };
+    let both = there("java", "-version") && there("mvn", "--version");
+    if !both {
+        say("there is no Java, or no Maven: Kafka Connect is not measured");
+    }
+    both
 }
 
 fn cache() -> PathBuf {

@@ -15,6 +15,7 @@ use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
 use self::jvm::Connect;
+pub(super) use self::jvm::is_there as is_java_there;
 use self::transfer::{Figures, Worker};
 use super::{
     machine, print, root, say,
