@@ -66,6 +66,10 @@ fn ours(bench: &Bench, section: &mut Section) -> Result<()> {
             kill(&mut cluster, &mut busy, leads, &mut times)?;
         }
         for (kind, times) in [("sources", &times.sources), ("sink", &times.sinks)] {
+            if times.len() == 0 {
+                section.note(format!("No task of the {kind} was on those killed: {told}."));
+                continue;
+            }
             section.row([
                 "Copycat".to_owned(),
                 told.to_owned(),
@@ -80,9 +84,17 @@ fn ours(bench: &Bench, section: &mut Section) -> Result<()> {
 
 fn kill(cluster: &mut Workers, busy: &mut Busy, leads: bool, times: &mut Times) -> Result<()> {
     let leader = cluster.leader(0)?;
-    let victim = if leads { leader } else { (leader + 1) % WORKERS };
+    let running = cluster.running(leader)?;
+    // Of both kinds, if any has both.
+    let fewest = |number: &usize| {
+        let address = cluster.all.get(*number).map_or("", |worker| worker.address());
+        let on_it = running.iter().filter(|(_, worker)| *worker == address);
+        let (sinks, sources): (Vec<_>, Vec<_>) = on_it.partition(|((n, _), _)| *n == busy.sink);
+        sinks.len().min(sources.len())
+    };
+    let others = (0..WORKERS).filter(|number| *number != leader);
+    let victim = if leads { leader } else { others.max_by_key(fewest).unwrap_or(0) };
     let teller = (victim + 1) % WORKERS;
-    let running = cluster.running(teller)?;
     let worker = cluster.all.get_mut(victim).context("there is such a worker")?;
     let on_it = running.iter().filter(|(_, address)| *address == worker.address());
     let (sinks, sources): (Vec<_>, Vec<_>) = on_it.partition(|((name, _), _)| *name == busy.sink);

@@ -27,17 +27,19 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    fn start(mut send: impl FnMut(u64) -> Result<()> + Send + 'static) -> Feed {
+    /// `send` is given the number of the round, and nothing at the end.
+    fn start(mut send: impl FnMut(Option<u64>) -> Result<()> + Send + 'static) -> Feed {
         let ended = Arc::new(AtomicBool::new(false));
         let told = ended.clone();
         let body = move || {
             let start = Instant::now();
             for round in 0_u32.. {
-                if told.load(Ordering::Acquire) {
-                    return;
-                }
-                if let Err(error) = send(u64::from(round)) {
+                let round_or_end = Some(u64::from(round)).filter(|_| !told.load(Ordering::Acquire));
+                if let Err(error) = send(round_or_end) {
                     return say(&format!("the stream has ended: {error}"));
+                }
+                if round_or_end.is_none() {
+                    return;
                 }
                 pause((EVERY * (round + 1)).saturating_sub(start.elapsed()));
             }
@@ -56,6 +58,9 @@ impl Feed {
         let producer = producer(bootstrap, 5)?;
         let topic = topic.to_owned();
         Ok(Feed::start(move |round| {
+            let Some(round) = round else {
+                return producer.flush(Duration::from_secs(60)).context("the last records");
+            };
             for n in round * records..(round + 1) * records {
                 for partition in 0..partitions {
                     let value = value(partition, n);
@@ -77,6 +82,7 @@ impl Feed {
         let open = |path: &PathBuf| File::options().create(true).append(true).open(path);
         let mut files: Vec<File> = paths.iter().map(open).collect::<std::io::Result<_>>()?;
         Ok(Feed::start(move |round| {
+            let Some(round) = round else { return Ok(()) };
             for file in &mut files {
                 writeln!(file, "line {round}")?;
             }
