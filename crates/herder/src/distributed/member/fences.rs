@@ -154,6 +154,7 @@ impl Member {
         }
         lead.fences.rounds.remove(name);
         lead.due = true;
+        lead.look.insert(name.clone());
         let answer = match outcome {
             Ok(()) => {
                 lead.fences.failed.remove(name);

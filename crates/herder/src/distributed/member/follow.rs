@@ -25,6 +25,9 @@ impl Member {
                 self.restart(name, tasks, actions);
             }
             self.stale.extend(change.name().cloned());
+            if let Some(lead) = &mut self.lead {
+                lead.look.extend(change.name().cloned());
+            }
             let whole = matches!(change, Change::Led { .. });
             self.cluster.read(change);
             if whole {

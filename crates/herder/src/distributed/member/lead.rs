@@ -60,6 +60,11 @@ pub(super) struct Lead {
     key: Option<SessionKey>,
     /// How far former producers are fenced.
     pub(super) fences: Fences,
+    /// Connectors that something was heard of since they were decided on.
+    pub(super) look: BTreeSet<Arc<str>>,
+    /// The workers as they were at the last decision, and those that took tasks; none: everything is to
+    /// be decided anew.
+    pub(super) seen: Option<(View, Vec<WorkerId>)>,
     /// Since when a worker is known to be gone.
     pub(super) gone_since_ms: BTreeMap<WorkerId, u64>,
 }
@@ -149,6 +154,8 @@ impl Lead {
             failures: BTreeMap::new(),
             key: None,
             fences: Fences::default(),
+            look: BTreeSet::new(),
+            seen: None,
             gone_since_ms: BTreeMap::new(),
         }
     }
@@ -239,6 +246,7 @@ impl Member {
         let attempt = self.next_attempt();
         if let Some(lead) = &mut self.lead {
             lead.phase = Phase::Taking(attempt);
+            lead.seen = None;
             for id in lead.fences.forget_all() {
                 actions.push(Action::Answer { id, outcome: Err(Answered::NotLeader) });
             }
@@ -261,6 +269,7 @@ impl Member {
                 if let Some(lead) = &mut self.lead {
                     // Decides again at the next seat or tick, not at once: nothing has changed yet.
                     lead.due = false;
+                    lead.seen = None;
                     if outcome == Commit::Fenced {
                         lead.phase = Phase::Fenced;
                     }
@@ -348,6 +357,7 @@ impl Member {
             return;
         }
         lead.due = true;
+        lead.look.insert(name.clone());
         let Some(Making { incarnation, of, .. }) = lead.making.remove(name) else { return };
         match outcome {
             Ok(tasks) => {

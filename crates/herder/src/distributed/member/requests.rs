@@ -146,6 +146,7 @@ impl Member {
         if let (Some(incarnation), Some(of), Some(lead)) = (incarnation, of, &mut self.lead) {
             lead.making.remove(name);
             lead.failures.remove(name);
+            lead.look.insert(name.clone());
             lead.made.insert(name.clone(), Made { incarnation, of, tasks });
         }
         actions.push(Action::Answer { id, outcome: Ok(Done::Done) });
@@ -253,6 +254,7 @@ impl Member {
             return;
         }
         lead.due = true;
+        lead.look.insert(name.clone());
         let Some(Altering { id, deleting, .. }) = lead.altering.remove(name) else { return };
         let refusal = match outcome {
             Ok(text) if deleting => {

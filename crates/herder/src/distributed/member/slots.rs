@@ -7,7 +7,7 @@
 use super::lead::{Made, Making};
 use super::{Action, Member};
 use crate::distributed::assignment::{At, Item, balance};
-use crate::distributed::cluster::{Change, Claim, Cluster, Entry, Placement, Slot, Stance};
+use crate::distributed::cluster::{Change, Cluster, Entry, Placement, Slot, Stance};
 use crate::distributed::cluster::{TaskKey, WorkerId, fingerprint};
 use crate::distributed::membership::View;
 use crate::state::Target;
@@ -39,16 +39,27 @@ struct Round<'a> {
 }
 
 /// What one transaction is going to say.
-struct Draft {
+struct Draft<'a> {
+    cluster: &'a Cluster,
+    /// Connectors that are left to the next one.
+    touched: &'a BTreeSet<Arc<str>>,
     now_ms: u64,
     version: u64,
     placements: BTreeMap<Arc<str>, Placement>,
     changes: Vec<Change>,
 }
 
-impl Draft {
-    fn slot(&mut self, task: &TaskKey) -> Option<&mut Slot> {
-        self.placements.get_mut(&task.0)?.slots.get_mut(task.1 as usize)
+impl Draft<'_> {
+    /// A slot of any connector that is decided on, to be changed.
+    fn slot(&mut self, (name, number): &TaskKey) -> Option<&mut Slot> {
+        if !self.placements.contains_key(name) {
+            if self.touched.contains(name) {
+                return None;
+            }
+            let known = self.cluster.connectors.get(name)?.placement.clone()?;
+            self.placements.insert(name.clone(), known);
+        }
+        self.placements.get_mut(name)?.slots.get_mut(*number as usize)
     }
 }
 
@@ -74,16 +85,24 @@ impl Member {
     ) -> Vec<Change> {
         let (given_up, returned) = self.gone(now_ms, view);
         self.forget(view, actions);
+        let takers = view.takers(&self.cluster);
+        let look = self.worth_a_look(view, &takers);
         let cluster = std::mem::take(&mut self.cluster);
         let round = Round { cluster: &cluster, view, version, given_up, returned };
-        let mut draft = Draft { now_ms, version, placements: BTreeMap::new(), changes: Vec::new() };
+        let (placements, changes) = (BTreeMap::new(), Vec::new());
+        let mut draft = Draft { cluster: &cluster, touched, now_ms, version, placements, changes };
+        let mut any = false;
         for (name, entry) in cluster.connectors.iter().filter(|(n, _)| !touched.contains(*n)) {
-            let placement = round.settle(name, entry);
-            self.arrange(name, entry, placement, &mut draft, actions);
+            if look.is_for(name) || round.has_news(name, entry) {
+                any = true;
+                let placement = round.settle(name, entry);
+                self.arrange(name, entry, placement, &mut draft, actions);
+            }
         }
-        let takers = view.takers(&cluster);
-        self.even_out(&cluster, &takers, touched, &mut draft, actions);
-        drain(&cluster, view, &takers, &mut draft);
+        if any {
+            self.even_out(&takers, &mut draft, actions);
+            drain(view, &takers, &mut draft);
+        }
         let Draft { placements, mut changes, .. } = draft;
         for (name, placement) in placements {
             let before = cluster.connectors.get(&name).and_then(|entry| entry.placement.as_ref());
@@ -95,6 +114,18 @@ impl Member {
         changes
     }
 
+    /// What is to be looked at: everything where the workers are others than at the last look.
+    fn worth_a_look(&mut self, view: &View, takers: &[WorkerId]) -> Look {
+        let Some(lead) = &mut self.lead else { return Look { all: true, names: BTreeSet::new() } };
+        let seen = (view.clone(), takers.to_vec());
+        let same = lead.seen.as_ref() == Some(&seen);
+        lead.seen = Some(seen);
+        let mut names = std::mem::take(&mut lead.look);
+        names.extend(lead.failures.keys().chain(lead.fences.failed().keys()).cloned());
+        names.extend(lead.remake.iter().cloned());
+        Look { all: !same, names }
+    }
+
     /// The workers that hold slots and are gone: those that are given up, and those that came back.
     fn gone(
         &mut self,
@@ -103,8 +134,16 @@ impl Member {
     ) -> (BTreeSet<WorkerId>, BTreeMap<WorkerId, WorkerId>) {
         let slots = self.cluster.connectors.values().filter_map(|e| e.placement.as_ref());
         let holders = slots.flat_map(|placement| &placement.slots).filter_map(Slot::worker);
-        let gone: BTreeSet<WorkerId> =
-            holders.filter(|worker| view.is_gone(&self.cluster, worker)).cloned().collect();
+        // There are many slots and few workers.
+        let mut known: Vec<&WorkerId> = Vec::new();
+        for worker in holders {
+            let same = |other: &&WorkerId| other.run == worker.run && other.name == worker.name;
+            if !known.iter().any(same) {
+                known.push(worker);
+            }
+        }
+        let gone = known.into_iter().filter(|worker| view.is_gone(&self.cluster, worker));
+        let gone: BTreeSet<WorkerId> = gone.cloned().collect();
         let takers = view.takers(&self.cluster);
         let Some(lead) = &mut self.lead else { return Default::default() };
         lead.gone_since_ms.retain(|worker, _| gone.contains(worker));
@@ -149,7 +188,7 @@ impl Member {
         name: &Arc<str>,
         entry: &Entry,
         placement: Option<Placement>,
-        draft: &mut Draft,
+        draft: &mut Draft<'_>,
         actions: &mut Vec<Action>,
     ) {
         let version = draft.version;
@@ -247,7 +286,7 @@ impl Member {
         wanted: &Wanted<'_>,
         entry: &Entry,
         placement: &mut Placement,
-        draft: &mut Draft,
+        draft: &mut Draft<'_>,
         actions: &mut Vec<Action>,
     ) {
         let (now_ms, once) = (draft.now_ms, self.is_once(wanted.config));
@@ -292,7 +331,7 @@ impl Member {
         &mut self,
         name: &Arc<str>,
         entry: &Entry,
-        draft: &mut Draft,
+        draft: &mut Draft<'_>,
         actions: &mut Vec<Action>,
     ) {
         let Some(config) = &entry.config else { return };
@@ -306,16 +345,9 @@ impl Member {
     }
 
     /// Gives free slots to workers, and takes some from those that have too many.
-    fn even_out(
-        &mut self,
-        cluster: &Cluster,
-        takers: &[WorkerId],
-        touched: &BTreeSet<Arc<str>>,
-        draft: &mut Draft,
-        actions: &mut Vec<Action>,
-    ) {
+    fn even_out(&mut self, takers: &[WorkerId], draft: &mut Draft<'_>, actions: &mut Vec<Action>) {
         let mut items = Vec::new();
-        for (name, entry) in &cluster.connectors {
+        for (name, entry) in &draft.cluster.connectors {
             let placement = draft.placements.get(name).or(entry.placement.as_ref());
             let Some(placement) = placement else { continue };
             let weight = weight(entry);
@@ -325,7 +357,7 @@ impl Member {
                 placement.made_of.is_some() && entry.target() != Target::Stopped && !replaced;
             for (number, slot) in (0..).zip(&placement.slots) {
                 let at = match slot {
-                    Slot::Free if stays && !touched.contains(name) => At::Nowhere,
+                    Slot::Free if stays && !draft.touched.contains(name) => At::Nowhere,
                     Slot::Held { worker, .. } if takers.contains(worker) => {
                         At::Worker(worker.clone())
                     }
@@ -352,7 +384,8 @@ impl Member {
 }
 
 /// Takes the tasks of those that drain, if there is anybody to take them.
-fn drain(cluster: &Cluster, view: &View, takers: &[WorkerId], draft: &mut Draft) {
+fn drain(view: &View, takers: &[WorkerId], draft: &mut Draft<'_>) {
+    let cluster = draft.cluster;
     let drains = |worker: &WorkerId| {
         let claim = cluster.claims.get(worker);
         claim.is_some_and(|claim| claim.stance == Stance::Draining) && view.alive().contains(worker)
@@ -368,7 +401,38 @@ fn drain(cluster: &Cluster, view: &View, takers: &[WorkerId], draft: &mut Draft)
     }
 }
 
+/// The connectors that something was heard of since they were decided on.
+struct Look {
+    all: bool,
+    names: BTreeSet<Arc<str>>,
+}
+
+impl Look {
+    fn is_for(&self, name: &str) -> bool {
+        self.all || self.names.contains(name)
+    }
+}
+
 impl Round<'_> {
+    /// Whether a slot is free by now, or another's.
+    fn has_news(&self, name: &Arc<str>, entry: &Entry) -> bool {
+        let slots = entry.placement.iter().flat_map(|placement| &placement.slots);
+        (0..).zip(slots).any(|(number, slot)| match slot {
+            Slot::Free => false,
+            Slot::Held { worker, .. } => {
+                self.given_up.contains(worker) || self.returned.contains_key(worker)
+            }
+            Slot::Leaving { worker, since, .. } => self.has_left(name, number, worker, *since),
+        })
+    }
+
+    /// Whether a worker has said that a task has ended, or is certainly gone.
+    fn has_left(&self, name: &Arc<str>, number: u32, worker: &WorkerId, since: u64) -> bool {
+        let said = self.cluster.claims.get(worker).filter(|claim| claim.applied >= since);
+        said.is_some_and(|claim| !claim.lingering.contains(&(name.clone(), number)))
+            || self.view.is_gone(self.cluster, worker)
+    }
+
     /// The placement of a connector, with the slots freed that are free by now.
     fn settle(&self, name: &Arc<str>, entry: &Entry) -> Option<Placement> {
         let mut placement = entry.placement.clone()?;
@@ -383,11 +447,7 @@ impl Round<'_> {
                     }
                 }
                 Slot::Leaving { worker, since, .. } => {
-                    let said = self.cluster.claims.get(worker);
-                    let task = (name.clone(), number);
-                    let ended =
-                        |claim: &Claim| claim.applied >= *since && !claim.lingering.contains(&task);
-                    if said.is_some_and(ended) || self.view.is_gone(self.cluster, worker) {
+                    if self.has_left(name, number, worker, *since) {
                         *slot = Slot::Free;
                     }
                 }

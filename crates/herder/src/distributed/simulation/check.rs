@@ -2,8 +2,9 @@
 
 use super::clients::Wish;
 use super::kafka::Outcome;
+use super::process::Flight;
 use super::tasks::Execution;
-use super::world::{Flight, World};
+use super::world::World;
 use crate::distributed::cluster::{Change, Cluster, TaskKey, WorkerId};
 use crate::state::Target;
 use config::Props;
@@ -115,11 +116,15 @@ impl World {
         }
     }
 
-    /// Everything that should run does, once, with what was asked last, and evenly.
     pub(super) fn check_rest(&mut self) {
-        if self.check.fault.is_some() {
-            return;
+        if self.check.fault.is_none() {
+            let faults = self.faults_at_rest();
+            faults.into_iter().for_each(|fault| self.check.fail(fault));
         }
+    }
+
+    /// Everything that should run does, once, with what was asked last, and evenly; or what does not.
+    pub(super) fn faults_at_rest(&self) -> Vec<String> {
         let mut cluster = Cluster::default();
         for entry in self.kafka.log.iter().filter(|entry| entry.outcome == Outcome::Committed) {
             entry.changes.iter().for_each(|change| cluster.read(change.clone()));
@@ -137,7 +142,7 @@ impl World {
             faults.extend(self.check_tasks(name, &is, entry.and_then(|e| e.config.as_ref())));
         }
         faults.extend(self.check_balance());
-        faults.into_iter().for_each(|fault| self.check.fail(fault));
+        faults
     }
 
     fn check_tasks(&self, name: &str, is: &Wish, config: Option<&Props>) -> Vec<String> {

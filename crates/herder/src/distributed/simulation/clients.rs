@@ -68,6 +68,11 @@ impl Clients {
         Clients { lost_wait_ms, kinds, possible, asked: BTreeMap::new(), ids: 0, versions: 0 }
     }
 
+    /// Nobody waits for an answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.asked.is_empty()
+    }
+
     pub(super) fn names(&self) -> Vec<Arc<str>> {
         self.possible.keys().cloned().collect()
     }

@@ -41,7 +41,8 @@ impl World {
                     process.skew_ms = skew;
                 }
                 let before = self.random.between(0, self.kafka.log.len() as u64 + 1) as usize;
-                self.kafka.compact(before);
+                let read = self.processes.values().map(|process| process.position).min();
+                self.kafka.compact(before, read.unwrap_or(before));
             }
             7 | 8 => {
                 if let Some(process) = self.processes.get_mut(&id) {

@@ -40,6 +40,8 @@ pub(super) struct Mate {
 #[derive(Debug, Default)]
 pub(super) struct Kafka {
     pub(super) log: Vec<Entry>,
+    /// Everything before it has come to its end.
+    settled: usize,
     pub(super) claims: BTreeMap<WorkerId, (u64, Option<Claim>)>,
     claim_count: u64,
     /// Of the transactional writer.
@@ -51,9 +53,11 @@ pub(super) struct Kafka {
 
 impl Kafka {
     /// Up to where a reader of committed records gets.
-    pub(super) fn stable_end(&self) -> usize {
-        let open = self.log.iter().position(|entry| entry.outcome == Outcome::Open);
-        open.unwrap_or(self.log.len())
+    pub(super) fn stable_end(&mut self) -> usize {
+        let rest = self.log.get(self.settled..).unwrap_or_default();
+        let open = rest.iter().position(|entry| entry.outcome == Outcome::Open);
+        self.settled += open.unwrap_or(rest.len());
+        self.settled
     }
 
     /// Takes the writer: what its last holder left open is aborted.
@@ -64,7 +68,8 @@ impl Kafka {
     }
 
     fn abort(&mut self, which: impl Fn(&Entry) -> bool) {
-        for entry in &mut self.log {
+        let settled = self.stable_end();
+        for entry in self.log.iter_mut().skip(settled) {
             if entry.outcome == Outcome::Open && which(entry) {
                 entry.outcome = Outcome::Aborted;
             }
@@ -82,8 +87,9 @@ impl Kafka {
         self.claim_count
     }
 
-    /// Drops what later records replace, and tombstones.
-    pub(super) fn compact(&mut self, before: usize) {
+    /// Drops what later records replace, and tombstones that everybody has read: they stay for a day, and
+    /// nobody is away for so long.
+    pub(super) fn compact(&mut self, before: usize, read: usize) {
         let mut seen: BTreeSet<(u8, Option<Arc<str>>)> = BTreeSet::new();
         let upto = before.min(self.stable_end());
         for (index, entry) in self.log.iter_mut().enumerate().rev() {
@@ -109,7 +115,7 @@ impl Kafka {
                         | Change::Placement { placement: None, .. }
                 );
                 let first = seen.insert((kind, change.name().cloned()));
-                if index >= upto || (first && !tombstone) {
+                if index >= upto || (first && (!tombstone || index >= read)) {
                     kept.push(change);
                 }
             }
@@ -151,6 +157,9 @@ impl Kafka {
     /// Ends the sessions of the silent, and a rebalance that everybody has come to: then the new seats.
     pub(super) fn turn(&mut self, now_ms: u64) -> Vec<(u64, Seat)> {
         let silent = |mate: &Mate| now_ms >= mate.heard_ms + SESSION_MS;
+        if !self.rebalancing && !self.mates.values().any(silent) {
+            return Vec::new();
+        }
         let gone: Vec<u64> =
             self.mates.iter().filter(|(_, mate)| silent(mate)).map(|(id, _)| *id).collect();
         gone.into_iter().for_each(|member| self.leave(member));

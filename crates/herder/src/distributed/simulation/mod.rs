@@ -4,6 +4,9 @@
 //! What is simulated is what the real parts may do, not how they do it: `kafka` the broker, `world` the
 //! processes, `tasks` what they run and write, `producers` what they write exactly once, `clients` who asks, `check` what must hold. The members
 //! are the real ones.
+//!
+//! `COPYCAT_SEED` runs one seed, `COPYCAT_FROM` and `COPYCAT_SEEDS` run others than usual; `COPYCAT_STORY` is how
+//! many lines are told of what happened before a fault.
 
 mod check;
 mod clients;

@@ -2,12 +2,50 @@
 //! ends.
 
 use super::kafka::{Outcome, SESSION_MS};
-use super::world::{Flight, Happening, Process, World};
-use crate::distributed::cluster::{Claim, WorkerId};
+use super::world::{Happening, World};
+use crate::distributed::cluster::{Change, Claim, WorkerId};
 use crate::distributed::member::{Commit, Event, Member, Settings};
 use std::collections::BTreeMap;
 
 const HEARTBEAT_MS: u64 = 500;
+
+/// A transaction on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    pub(super) version: u64,
+    pub(super) changes: Vec<Change>,
+    pub(super) epoch: u64,
+    pub(super) member: u64,
+    pub(super) generation: i32,
+    /// Where it is in the log.
+    pub(super) at: usize,
+}
+
+/// One run of a worker.
+pub(super) struct Process {
+    pub(super) slot: usize,
+    pub(super) member: Member,
+    pub(super) me: WorkerId,
+    pub(super) paused_until: u64,
+    pub(super) cut_until: u64,
+    /// It reads the config topic, or the words of others, late.
+    pub(super) config_until: u64,
+    pub(super) claims_until: u64,
+    /// Its id in the group, while it believes to be in it.
+    pub(super) mate: Option<u64>,
+    pub(super) heard_ms: u64,
+    pub(super) position: usize,
+    pub(super) live: bool,
+    pub(super) ends: Vec<(u64, usize)>,
+    /// Runs that wait until the log was read that far, and whether they have their id.
+    pub(super) asks: Vec<(u64, bool, usize)>,
+    pub(super) epoch: u64,
+    pub(super) claims_read: BTreeMap<WorkerId, u64>,
+    pub(super) generation: i32,
+    pub(super) skew_ms: u64,
+    pub(super) ending: bool,
+    pub(super) down_ms: u64,
+}
 
 impl World {
     pub(super) fn put_claim(&mut self, worker: WorkerId, claim: Option<Claim>) {

@@ -1,7 +1,7 @@
 //! What tasks do: they hold a position in a store that takes writes only of the highest token.
 
 use crate::distributed::cluster::TaskKey;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct Store {
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     pub(super) running: BTreeMap<TaskKey, Vec<Execution>>,
+    /// Starts on their way, by process, task and token: an end waits for its start.
+    pub(super) starting: BTreeSet<(u64, TaskKey, u64)>,
     pub(super) stores: BTreeMap<TaskKey, Store>,
 }
 
@@ -47,6 +49,7 @@ impl Tasks {
 
     /// A process is gone with everything that it ran.
     pub(super) fn kill(&mut self, process: u64) {
+        self.starting.retain(|(own, ..)| *own != process);
         for running in self.running.values_mut() {
             running.retain(|own| own.process != process);
         }

@@ -3,11 +3,12 @@
 use super::check::Check;
 use super::clients::Clients;
 use super::kafka::Kafka;
+use super::process::{Flight, Process};
 use super::producers::{Producers, Round, Sent, Step};
 use super::random::Random;
 use super::tasks::{Execution, Tasks};
 use crate::distributed::cluster::{Claim, TaskKey, WorkerId};
-use crate::distributed::member::{Action, Event, Member};
+use crate::distributed::member::{Action, Event};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub(super) const FAULTS_MS: u64 = 60_000;
 /// Then everything must come to rest within this.
 pub(super) const REST_MS: u64 = 60_000;
+/// Longer than anything is on its way.
+const LOOK_MS: u64 = 10_000;
 
 /// Something that happens at its time.
 #[derive(Clone, Debug)]
@@ -114,48 +117,10 @@ pub(super) enum Happening {
     },
 }
 
-/// A transaction on its way.
-#[derive(Clone, Debug)]
-pub(super) struct Flight {
-    pub(super) version: u64,
-    pub(super) changes: Vec<crate::distributed::cluster::Change>,
-    pub(super) epoch: u64,
-    pub(super) member: u64,
-    pub(super) generation: i32,
-    /// Where it is in the log.
-    pub(super) at: usize,
-}
-
-/// One run of a worker.
-pub(super) struct Process {
-    pub(super) slot: usize,
-    pub(super) member: Member,
-    pub(super) me: WorkerId,
-    pub(super) paused_until: u64,
-    pub(super) cut_until: u64,
-    /// It reads the config topic, or the words of others, late.
-    pub(super) config_until: u64,
-    pub(super) claims_until: u64,
-    /// Its id in the group, while it believes to be in it.
-    pub(super) mate: Option<u64>,
-    pub(super) heard_ms: u64,
-    pub(super) position: usize,
-    pub(super) live: bool,
-    pub(super) ends: Vec<(u64, usize)>,
-    /// Runs that wait until the log was read that far, and whether they have their id.
-    pub(super) asks: Vec<(u64, bool, usize)>,
-    pub(super) epoch: u64,
-    pub(super) claims_read: BTreeMap<WorkerId, u64>,
-    pub(super) generation: i32,
-    pub(super) skew_ms: u64,
-    pub(super) ending: bool,
-    pub(super) down_ms: u64,
-}
-
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) sequence: u64,
-    agenda: BTreeMap<(u64, u64), Happening>,
+    agenda: BTreeMap<(u64, u64), Box<Happening>>,
     pub(super) random: Random,
     pub(super) kafka: Kafka,
     pub(super) processes: BTreeMap<u64, Process>,
@@ -166,6 +131,10 @@ pub(super) struct World {
     pub(super) check: Check,
     story: Vec<String>,
     telling: bool,
+    /// It is watched to the end, whether or not it has come to rest.
+    patient: bool,
+    /// When it is looked next whether it has.
+    look_at: u64,
 }
 
 impl World {
@@ -185,6 +154,8 @@ impl World {
             check: Check::default(),
             story: Vec::new(),
             telling: std::env::var_os("COPYCAT_STORY").is_some(),
+            patient: random.one_in(4),
+            look_at: FAULTS_MS + LOOK_MS,
             random,
         };
         for slot in 0..slots {
@@ -204,7 +175,8 @@ impl World {
     }
 
     pub(super) fn log(&self) -> String {
-        let from = self.story.len().saturating_sub(400);
+        let from =
+            self.story.len().saturating_sub(super::setting("COPYCAT_STORY").unwrap_or(0) as usize);
         self.story.get(from..).unwrap_or_default().join("\n")
     }
 
@@ -221,7 +193,7 @@ impl World {
 
     pub(super) fn after(&mut self, ms: u64, happening: Happening) {
         self.sequence += 1;
-        self.agenda.insert((self.now + ms, self.sequence), happening);
+        self.agenda.insert((self.now + ms, self.sequence), Box::new(happening));
     }
 
     /// How long something takes on the way: mostly a little, seldom long while there are faults.
@@ -236,11 +208,11 @@ impl World {
     pub(super) fn run(&mut self) {
         while let Some(((at, _), happening)) = self.agenda.pop_first() {
             self.now = self.now.max(at);
-            if self.now > FAULTS_MS + REST_MS {
+            if self.now > FAULTS_MS + REST_MS || self.rests() {
                 break;
             }
             self.kafka.expire(self.now);
-            self.happen(happening);
+            self.happen(*happening);
             let seats = self.kafka.turn(self.now);
             for (mate, seat) in seats {
                 self.give_seat(mate, seat);
@@ -251,6 +223,15 @@ impl World {
             }
         }
         self.check_rest();
+    }
+
+    /// Mostly a world is left when it has come to rest; some are watched to the end.
+    fn rests(&mut self) -> bool {
+        if self.patient || self.now < self.look_at {
+            return false;
+        }
+        self.look_at = self.now + LOOK_MS;
+        self.check.fault.is_none() && self.clients.is_idle() && self.faults_at_rest().is_empty()
     }
 
     fn give_seat(&mut self, mate: u64, seat: crate::distributed::membership::Seat) {
@@ -296,9 +277,11 @@ impl World {
             process.generation = seat.generation;
         }
         let clock = self.now + process.skew_ms;
-        let name = process.me.clone();
-        let actions = process.member.step(clock, event.clone());
-        self.tell(|| format!("{name}#{id} {event:?} -> {actions:?}"));
+        let told = self.telling.then(|| format!("{}#{id} {event:?}", process.me));
+        let actions = process.member.step(clock, event);
+        if let Some(told) = told {
+            self.tell(|| format!("{told} -> {actions:?}"));
+        }
         for action in actions {
             self.carry_out(id, action);
         }
@@ -349,16 +332,12 @@ impl World {
                 self.check_start(process, &task, &config);
                 let of = config.get("v").unwrap_or_default().to_owned();
                 let once = config.get("once").and_then(|count| count.parse().ok());
+                self.tasks.starting.insert((process, task.clone(), token));
                 self.after(delay, Happening::TaskBegins { process, task, token, of, once });
             }
             Action::StopTask { task, token, lost } => {
                 let slow = self.random.one_in(20) && !lost;
                 let delay = delay + if slow { self.random.between(500, 5_000) } else { 0 };
-                // A start that is on its way comes first.
-                self.after(
-                    delay + 4_100,
-                    Happening::TaskEnds { process, task: task.clone(), token },
-                );
                 self.after(delay, Happening::TaskEnds { process, task, token });
             }
             Action::Answer { id, outcome } => self.answered(id, outcome),
@@ -452,6 +431,9 @@ impl World {
                 }
             }
             Happening::TaskEnds { process, task, token } => {
+                if self.tasks.starting.contains(&(process, task.clone(), token)) {
+                    return self.after(50, Happening::TaskEnds { process, task, token });
+                }
                 self.producers.end(process, &task, token);
                 if self.tasks.end(&task, process, token) {
                     self.step(process, Event::TaskEnded { task, token });
@@ -472,6 +454,7 @@ impl World {
         of: String,
         once: Option<u32>,
     ) {
+        self.tasks.starting.remove(&(process, task.clone(), token));
         let mate = self.processes.get(&process).and_then(|process| process.mate);
         let execution = Execution { process, mate, token, of };
         self.check_begin(process, &task, &execution);
