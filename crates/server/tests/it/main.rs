@@ -17,6 +17,7 @@ mod distributed_churn;
 mod distributed_cluster;
 mod distributed_refusals;
 mod distributed_reports;
+mod distributed_sources;
 mod distributed_truth;
 mod exposition;
 mod files;

@@ -189,3 +189,194 @@ impl Member {
         actions.push(Action::Answer { id, outcome: Ok(Done::Done) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distributed::cluster::{Change, WorkerId};
+    use crate::distributed::member::{Commit, Event, Kinds, Settings};
+    use crate::distributed::membership::Seat;
+    use crate::state::Request;
+    use config::Given;
+    use std::collections::VecDeque;
+
+    /// A worker that is alone, and whose driver does everything at once but for fencing.
+    struct Alone {
+        member: Member,
+        now_ms: u64,
+        rounds: Vec<(u64, u32)>,
+        written: Vec<Change>,
+        answers: Vec<Result<Done, Answered>>,
+    }
+
+    impl Alone {
+        fn new() -> Alone {
+            let kind = |config: &Props| match config.get("kind") {
+                Some("once") => Kind::OnceSource,
+                Some("sink") => Kind::Sink,
+                _ => Kind::Source,
+            };
+            let kinds = Kinds(Arc::new(kind));
+            let settings = Settings { kinds, partitions: 1, lost_wait_ms: 0, restart_wait_ms: 0 };
+            let me = WorkerId { name: "a:1".into(), run: 1 };
+            let (rounds, written, answers) = (Vec::new(), Vec::new(), Vec::new());
+            let member = Member::new(me, settings);
+            let mut alone = Alone { member, now_ms: 0, rounds, written, answers };
+            alone.take(Event::Joined(Seat { generation: 1, partitions: [0].into() }));
+            alone
+        }
+
+        fn take(&mut self, event: Event) {
+            let mut events = VecDeque::from([event]);
+            while let Some(event) = events.pop_front() {
+                for action in self.member.step(self.now_ms, event) {
+                    self.carry_out(action, &mut events);
+                }
+            }
+        }
+
+        fn carry_out(&mut self, action: Action, events: &mut VecDeque<Event>) {
+            match action {
+                Action::ReadToEnd { attempt } => events.push_back(Event::CaughtUp { attempt }),
+                Action::InitWriter { attempt } => {
+                    events.push_back(Event::WriterReady { attempt, outcome: Ok(()) });
+                }
+                Action::Commit { version, changes } => {
+                    self.written.extend(changes.clone());
+                    events.push_back(Event::Config { changes, live: true });
+                    events.push_back(Event::Committed { version, outcome: Commit::Done });
+                }
+                Action::WriteClaim(claim) => {
+                    let worker = claim.worker.clone();
+                    events.push_back(Event::Claimed);
+                    events.push_back(Event::Claim { worker, claim: Some(claim) });
+                }
+                Action::Validate { id, name, .. } => {
+                    events.push_back(Event::Validated { id, name, outcome: Ok(()) });
+                }
+                Action::MakeTasks { name, attempt, config } => {
+                    let count = config.get("n").and_then(|n| n.parse().ok()).unwrap_or(1);
+                    let outcome = Ok(vec![config; count]);
+                    events.push_back(Event::TasksMade { name, attempt, outcome });
+                }
+                Action::StopTask { task, token, .. } => {
+                    events.push_back(Event::TaskEnded { task, token });
+                }
+                Action::Fence { attempt, producers, .. } => self.rounds.push((attempt, producers)),
+                Action::Answer { outcome, .. } => self.answers.push(outcome),
+                _ => {}
+            }
+        }
+
+        fn ask(&mut self, request: Request) {
+            self.take(Event::Asked { id: 1, request });
+        }
+
+        fn put(&mut self, kind: &str, tasks: u32) {
+            let mut config = Given::default();
+            config.insert("kind".to_owned(), Some(kind.to_owned()));
+            config.insert("n".to_owned(), Some(tasks.to_string()));
+            self.ask(Request::Put { name: "c".to_owned(), config });
+        }
+
+        /// Ends the last round.
+        fn fenced(&mut self, outcome: Result<(), String>) {
+            let (attempt, _) = *self.rounds.last().unwrap();
+            self.take(Event::Fenced { name: "c".into(), attempt, outcome });
+        }
+
+        fn tick(&mut self, ms: u64) {
+            self.now_ms += ms;
+            self.take(Event::Tick);
+        }
+
+        /// The sizes of the task sets that were written, and the counts of producers.
+        fn sets(&self) -> (Vec<usize>, Vec<u32>) {
+            let sets = self.written.iter().filter_map(|change| match change {
+                Change::Tasks { tasks, .. } => Some(tasks.len()),
+                _ => None,
+            });
+            let counts = self.written.iter().filter_map(|change| match change {
+                Change::TaskCount { tasks, .. } => Some(*tasks),
+                _ => None,
+            });
+            (sets.collect(), counts.collect())
+        }
+    }
+
+    #[test]
+    fn a_task_set_waits_until_the_producers_of_the_former_one_are_fenced() {
+        let mut alone = Alone::new();
+        alone.put("once", 3);
+        assert_eq!((alone.sets(), alone.rounds.len()), ((vec![3], vec![3]), 0), "there were none");
+        assert_eq!(alone.member.confirm(&("c".into(), 2), 999), Confirmed::No, "another token");
+        alone.put("once", 1);
+        assert_eq!(alone.rounds.iter().map(|(_, k)| *k).collect::<Vec<_>>(), [3]);
+        assert_eq!(alone.sets().0, [3], "nothing is written before the round is over");
+        alone.fenced(Ok(()));
+        assert_eq!(alone.sets(), (vec![3, 1], vec![3, 1]));
+        alone.ask(Request::Restart {
+            name: "c".to_owned(),
+            connector: true,
+            tasks: BTreeSet::new(),
+            at_once: true,
+        });
+        let mut other = Given::default();
+        other.insert("kind".to_owned(), Some("once".to_owned()));
+        alone.ask(Request::Put { name: "c".to_owned(), config: other });
+        assert_eq!((alone.sets().0, alone.rounds.len()), (vec![3, 1, 1], 1), "one after one");
+    }
+
+    #[test]
+    fn a_round_that_fails_is_shown_and_tried_again_after_a_while() {
+        let mut alone = Alone::new();
+        alone.put("once", 2);
+        alone.put("once", 4);
+        alone.fenced(Err("no right".to_owned()));
+        assert_eq!(alone.member.failure("c"), Some("no right"));
+        alone.tick(500);
+        assert_eq!(alone.rounds.len(), 1);
+        alone.tick(500);
+        assert_eq!(alone.rounds.len(), 2);
+        let before = alone.answers.len();
+        alone.ask(Request::Fence { name: "c".to_owned() });
+        assert_eq!(alone.answers.len(), before, "whoever asks waits for the round");
+        alone.fenced(Ok(()));
+        assert_eq!(alone.answers.last(), Some(&Ok(Done::Done)));
+        assert_eq!((alone.member.failure("c"), alone.sets().0), (None, vec![2, 4]));
+    }
+
+    #[test]
+    fn a_stop_counts_none_and_one_made_again_fences_its_predecessor() {
+        let mut alone = Alone::new();
+        alone.put("once", 2);
+        let target = crate::state::Target::Stopped;
+        alone.ask(Request::Retarget { name: "c".to_owned(), target });
+        alone.fenced(Ok(()));
+        assert_eq!(alone.sets(), (vec![2, 0], vec![2, 0]));
+        alone.put("once", 3);
+        let target = crate::state::Target::Started;
+        alone.ask(Request::Retarget { name: "c".to_owned(), target });
+        assert_eq!((alone.sets().1, alone.rounds.len()), (vec![2, 0, 3], 1), "there are none");
+        alone.ask(Request::Delete { name: "c".to_owned(), offsets: false });
+        alone.put("once", 1);
+        assert_eq!(alone.rounds.last().map(|(_, k)| *k), Some(3));
+    }
+
+    #[test]
+    fn sinks_and_other_sources_are_not_counted() {
+        let mut alone = Alone::new();
+        alone.put("sink", 2);
+        alone.put("source", 3);
+        assert_eq!((alone.sets(), alone.rounds.len()), ((vec![2, 3], vec![]), 0));
+        alone.put("sink", 1);
+        alone.ask(Request::Fence { name: "c".to_owned() });
+        let message = "Connector c is not a source connector".to_owned();
+        let refused = Err(Answered::Refused(Refusal::Invalid { message }));
+        assert_eq!(alone.answers.last(), Some(&refused));
+        alone.ask(Request::Fence { name: "x".to_owned() });
+        let message = "Connector x not found".to_owned();
+        let refused = Err(Answered::Refused(Refusal::Unknown { message }));
+        assert_eq!(alone.answers.last(), Some(&refused));
+    }
+}
