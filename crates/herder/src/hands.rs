@@ -108,16 +108,17 @@ impl Hands {
         });
     }
 
-    /// `producers`: as many transactional producers as may exist, where that is recorded.
+    /// `former`: in a cluster, as many transactional producers as may exist, and who says whether the
+    /// offsets may still be changed.
     pub(crate) fn alter_offsets(
         &self,
         name: String,
         config: Props,
         change: OffsetsChange,
-        producers: Option<u32>,
+        former: Option<(u32, Confirm)>,
     ) {
         self.elsewhere("alter-offsets", move |worker| {
-            let outcome = worker.alter_offsets(&name, &config, &change, producers);
+            let outcome = worker.alter_offsets(&name, &config, &change, former);
             let outcome = outcome.map_err(|error| match error.kind {
                 api::ErrorKind::Retriable => OffsetsRefused::Failed(error.report()),
                 _ => OffsetsRefused::Invalid(error.report()),

@@ -10,6 +10,7 @@ mod requests;
 
 use super::{SELF_ASSIGN, Worker, config_error};
 use crate::sink::kafka_error;
+use crate::source::Confirm;
 use crate::source::offsets::{OffsetChange, OffsetStore};
 use api::{Connector, Error, Result, SinkConnector, SourceConnector, SourceMap, TaskContext};
 use config::source::SourceConnectorConfig;
@@ -62,16 +63,16 @@ impl Worker {
     /// # Errors
     /// Offsets that cannot be; retriable where something outside does not answer.
     ///
-    /// `producers`: as many transactional producers as may exist; where nobody knows, as many as the
-    /// connector would have tasks.
+    /// `former`: as many transactional producers as may exist, and what is asked before anything is
+    /// written; where nobody knows, as many as the connector would have tasks.
     pub fn alter_offsets(
         &self,
         name: &str,
         raw: &Props,
         change: &OffsetsChange,
-        producers: Option<u32>,
+        former: Option<(u32, Confirm)>,
     ) -> Result<String> {
-        let changed = self.change_offsets(name, raw, change, producers);
+        let changed = self.change_offsets(name, raw, change, former);
         changed.map_err(|error| self.discreet(raw, error))
     }
 
@@ -80,8 +81,9 @@ impl Worker {
         name: &str,
         raw: &Props,
         change: &OffsetsChange,
-        producers: Option<u32>,
+        former: Option<(u32, Confirm)>,
     ) -> Result<String> {
+        let (producers, confirm) = former.unzip();
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
             Connector::Source(source) => {
@@ -89,9 +91,13 @@ impl Worker {
                     Some(producers) => producers,
                     None => self.make_task_configs(raw)?.len() as u32,
                 };
-                self.alter_source(name, &props, source.as_ref(), change, producers)?;
+                let source = source.as_ref();
+                self.alter_source(name, &props, source, change, (producers, confirm))?;
             }
-            Connector::Sink(sink) => self.alter_sink(name, &props, sink.as_ref(), change)?,
+            Connector::Sink(sink) => {
+                still_may(confirm.as_ref())?;
+                self.alter_sink(name, &props, sink.as_ref(), change)?;
+            }
         }
         let text = match change {
             OffsetsChange::Alter(_) => ALTERED,
@@ -106,10 +112,12 @@ impl Worker {
         props: &Props,
         source: &dyn SourceConnector,
         change: &OffsetsChange,
-        producers: u32,
+        (producers, confirm): (u32, Option<Confirm>),
     ) -> Result<()> {
         if self.gives_once(props, source) {
             let producer = self.fence(name, props, producers)?;
+            // Who was held up until now must not undo what others have done meanwhile.
+            still_may(confirm.as_ref())?;
             let config = SourceConnectorConfig::parse(props).map_err(config_error)?;
             let (topic, store) = self.offset_topics(name, 0, props, &config)?;
             let changes = source_changes(name, props, source, change, store.as_ref())?;
@@ -120,6 +128,7 @@ impl Worker {
         }
         let store = self.offset_store(name, props, source)?;
         let changes = source_changes(name, props, source, change, store.as_ref())?;
+        still_may(confirm.as_ref())?;
         if changes.is_empty() { Ok(()) } else { store.put(name, &changes) }
     }
 
@@ -226,6 +235,17 @@ impl Worker {
         let group = consumer.get("group.id").cloned().unwrap_or(format!("connect-{name}"));
         let admin = self.client(ClientKind::Admin, props).map_err(config_error)?.librdkafka;
         Ok((Admin::new(&admin).map_err(kafka_error)?, group))
+    }
+}
+
+/// Asks whether the offsets may still be changed by this worker.
+fn still_may(confirm: Option<&Confirm>) -> Result<()> {
+    match confirm.map(|confirm| confirm(&|| false)) {
+        None | Some(Ok(true)) => Ok(()),
+        Some(Ok(false)) => Err(Error::retriable(
+            "nothing was changed: another worker leads by now, or the connector is not stopped any more",
+        )),
+        Some(Err(error)) => Err(error),
     }
 }
 

@@ -28,7 +28,9 @@ impl Driver {
                 self.hands.make_tasks(name.to_string(), attempt, config);
             }
             Action::AlterOffsets { name, config, change, producers } => {
-                self.hands.alter_offsets(name.to_string(), config, change, Some(producers));
+                let confirm = confirm::altering(name.clone(), self.tell.clone());
+                let former = (producers, confirm);
+                self.hands.alter_offsets(name.to_string(), config, change, Some(former));
             }
             Action::Fence { name, attempt, config, producers } => {
                 self.hands.fence(name.to_string(), attempt, config, producers);

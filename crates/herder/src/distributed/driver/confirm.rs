@@ -15,10 +15,15 @@ use std::time::{Duration, Instant};
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Asked by a task, answered once.
+enum What {
+    Task(TaskKey, u64),
+    /// The leader is about to change a connector's offsets.
+    Altering(Arc<str>),
+}
+
+/// Asked by a task or for one, answered once.
 pub(crate) struct Question {
-    task: TaskKey,
-    token: u64,
+    what: What,
     /// The config topic has been read since it was asked.
     read: bool,
     answer: Sender<Result<Confirmed>>,
@@ -35,9 +40,18 @@ pub(super) fn kinds(worker: Arc<Worker>) -> Kinds {
 
 /// By which a task asks; it waits for the answer on its own thread.
 pub(super) fn hook(task: TaskKey, token: u64, tell: Sender<Input>) -> Confirm {
+    asks(move || What::Task(task.clone(), token), tell)
+}
+
+/// By which whoever changes offsets asks whether it still may.
+pub(super) fn altering(name: Arc<str>, tell: Sender<Input>) -> Confirm {
+    asks(move || What::Altering(name.clone()), tell)
+}
+
+fn asks(what: impl Fn() -> What + Send + Sync + 'static, tell: Sender<Input>) -> Confirm {
     Arc::new(move |stopped| {
         let (answer, answered) = bounded(1);
-        let question = Question { task: task.clone(), token, read: false, answer };
+        let question = Question { what: what(), read: false, answer };
         if tell.send(Input::Confirm(question)).is_err() {
             return Err(Error::cancelled());
         }
@@ -66,7 +80,11 @@ impl Driver {
     /// Answers when everything has been read; what was read before it came is known by then.
     pub(super) fn confirm(&mut self, mut question: Question) {
         if question.read {
-            let confirmed = self.member.confirm(&question.task, question.token);
+            let confirmed = match &question.what {
+                What::Task(task, token) => self.member.confirm(task, *token),
+                What::Altering(name) if self.member.confirm_altering(name) => Confirmed::Yes,
+                What::Altering(_) => Confirmed::No,
+            };
             // The task may have been stopped.
             let _gone = question.answer.send(Ok(confirmed));
             return;

@@ -15,7 +15,7 @@
 use super::lead::Failed;
 use super::{Action, Answered, Kind, Member};
 use crate::distributed::cluster::{Entry, TaskKey};
-use crate::state::{Done, Refusal};
+use crate::state::{Done, Refusal, Target};
 use config::Props;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,6 +78,16 @@ impl Member {
             Some(producers) if producers == entry.task_count() => Confirmed::Yes,
             _ => Confirmed::NotCounted,
         }
+    }
+
+    /// Whether this worker, which has taken the first transactional id over since, may change a
+    /// connector's offsets. The config topic must have been read to its end since.
+    pub fn confirm_altering(&self, name: &str) -> bool {
+        let lead = self.lead.as_ref();
+        let altering = lead.is_some_and(|lead| lead.is_ready() && lead.is_altering(name));
+        let entry = self.cluster.connectors.get(name);
+        let idle = entry.is_some_and(|entry| entry.target() == Target::Stopped && !entry.is_held());
+        altering && idle && self.cluster.led_by.as_ref() == Some(&self.me)
     }
 
     pub(super) fn kind(&self, config: &Props) -> Kind {
@@ -350,12 +360,12 @@ mod tests {
     fn a_stop_counts_none_and_one_made_again_fences_its_predecessor() {
         let mut alone = Alone::new();
         alone.put("once", 2);
-        let target = crate::state::Target::Stopped;
+        let target = Target::Stopped;
         alone.ask(Request::Retarget { name: "c".to_owned(), target });
         alone.fenced(Ok(()));
         assert_eq!(alone.sets(), (vec![2, 0], vec![2, 0]));
         alone.put("once", 3);
-        let target = crate::state::Target::Started;
+        let target = Target::Started;
         alone.ask(Request::Retarget { name: "c".to_owned(), target });
         assert_eq!((alone.sets().1, alone.rounds.len()), (vec![2, 0, 3], 1), "there are none");
         alone.ask(Request::Delete { name: "c".to_owned(), offsets: false });

@@ -83,6 +83,8 @@ pub(super) enum Wanted {
     Config(Props),
     Delete,
     Target(Target),
+    /// So many producers may exist.
+    Count(u32),
     Restart(BTreeSet<u32>),
 }
 

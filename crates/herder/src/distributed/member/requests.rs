@@ -3,7 +3,7 @@
 //! Source of the messages: Kafka Connect's distributed herder.
 
 use super::lead::{Altering, Made, Wanted, Write};
-use super::{Action, Answered, Member};
+use super::{Action, Answered, Kind, Member};
 use crate::distributed::cluster::{Change, Entry, Placement, fingerprint};
 use crate::state::{Done, OffsetsRefused, Refusal, Request, Target};
 use config::{Given, Props};
@@ -211,6 +211,7 @@ impl Member {
                 Change::Placement { name: name(), placement: placement() },
             ],
             Wanted::Target(target) => vec![Change::Target { name: name(), target: Some(target) }],
+            Wanted::Count(tasks) => vec![Change::TaskCount { name: name(), tasks }],
             Wanted::Restart(tasks) => vec![Change::Restart { name: name(), tasks }],
         }
     }
@@ -227,20 +228,29 @@ impl Member {
     /// Starts the changes of offsets whose connector has no task any more.
     fn alter_offsets(&mut self, actions: &mut Vec<Action>) {
         let Some(lead) = &mut self.lead else { return };
+        let mut uncounted = Vec::new();
         for (name, altering) in &mut lead.altering {
             let entry = self.cluster.connectors.get(name);
             let Some((entry, config)) = entry.and_then(|e| Some((e, e.config.clone()?))) else {
                 continue;
             };
             let idle = entry.placement.as_ref().is_none_or(|placement| placement.is_free());
-            if !idle || lead.fences.is_busy(name) || entry.target() != Target::Stopped {
+            let busy = lead.fences.is_busy(name) || altering.change.is_none();
+            if !idle || busy || entry.target() != Target::Stopped {
                 continue;
             }
-            if let Some(change) = altering.change.take() {
-                let (name, producers) = (name.clone(), entry.producers.unwrap_or(0));
+            let producers = entry.producers.unwrap_or(0);
+            if producers == 0 && (self.settings.kinds.0)(&config) == Kind::OnceSource {
+                uncounted.push(name.clone());
+            } else if let Some(change) = altering.change.take() {
+                let name = name.clone();
                 actions.push(Action::AlterOffsets { name, config, change, producers });
             }
         }
+        // They are changed by a producer, which is fenced like those of tasks before there are tasks.
+        uncounted.retain(|name| !lead.writes.iter().any(|write| write.name == *name));
+        let count = |name| Write { asked: None, name, wanted: Wanted::Count(1) };
+        lead.writes.extend(uncounted.into_iter().map(count));
     }
 
     pub(super) fn offsets_altered(

@@ -2,6 +2,7 @@
 //! ends.
 
 use super::kafka::{Outcome, SESSION_MS};
+use super::producers::Asked;
 use super::world::{Happening, World};
 use crate::distributed::cluster::{Change, Claim, WorkerId};
 use crate::distributed::member::{Commit, Event, Member, Settings};
@@ -37,8 +38,8 @@ pub(super) struct Process {
     pub(super) position: usize,
     pub(super) live: bool,
     pub(super) ends: Vec<(u64, usize)>,
-    /// Runs that wait until the log was read that far, and whether they have their id.
-    pub(super) asks: Vec<(u64, bool, usize)>,
+    /// What waits until the log was read that far.
+    pub(super) asks: Vec<(Asked, usize)>,
     pub(super) epoch: u64,
     pub(super) claims_read: BTreeMap<WorkerId, u64>,
     pub(super) generation: i32,
@@ -78,8 +79,8 @@ impl World {
         let position = process.position;
         let reached = |(_, wanted): &mut (u64, usize)| *wanted <= position;
         let done: Vec<(u64, usize)> = process.ends.extract_if(.., reached).collect();
-        let known = |(_, _, wanted): &mut (u64, bool, usize)| *wanted <= position;
-        let asked: Vec<(u64, bool, usize)> = process.asks.extract_if(.., known).collect();
+        let known = |(_, wanted): &mut (Asked, usize)| *wanted <= position;
+        let asked: Vec<(Asked, usize)> = process.asks.extract_if(.., known).collect();
         process.live |= !done.is_empty();
         if !changes.is_empty() {
             self.step(id, Event::Config { changes, live });
@@ -87,8 +88,8 @@ impl World {
         for (attempt, _) in done {
             self.step(id, Event::CaughtUp { attempt });
         }
-        for (run, has_id, _) in asked {
-            self.producer_asked(run, has_id);
+        for (asked, _) in asked {
+            self.producer_asked(id, asked);
         }
     }
 

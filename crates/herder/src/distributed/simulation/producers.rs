@@ -7,6 +7,7 @@
 use super::world::{Happening, World};
 use crate::distributed::cluster::{Change, TaskKey};
 use crate::distributed::member::{Confirmed, Event};
+use crate::state::OffsetsRefused;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -136,7 +137,7 @@ impl World {
             Step::Ask { has_id } => {
                 let end = self.kafka.log.len();
                 if let Some(process) = self.processes.get_mut(&run.process) {
-                    process.asks.push((id, has_id, end));
+                    process.asks.push((Asked::Run { id, has_id }, end));
                 }
                 self.after(0, Happening::ReadConfig { process: run.process });
             }
@@ -167,7 +168,17 @@ impl World {
     }
 
     /// What was asked is known: the config topic was read.
-    pub(super) fn producer_asked(&mut self, id: u64, has_id: bool) {
+    pub(super) fn producer_asked(&mut self, process: u64, asked: Asked) {
+        let (id, has_id) = match asked {
+            Asked::Run { id, has_id } => (id, has_id),
+            Asked::Altering { name, epoch } => {
+                let Some(own) = self.processes.get(&process) else { return };
+                let confirmed = own.member.confirm_altering(&name);
+                let delay = self.delay();
+                let epoch = epoch.filter(|_| confirmed);
+                return self.after(delay, Happening::Reset { process, name, epoch });
+            }
+        };
         let Some(run) = self.producers.runs.get(&id) else { return };
         let Some(process) = self.processes.get(&run.process) else { return };
         match process.member.confirm(&run.task, run.token) {
@@ -250,15 +261,40 @@ impl World {
         self.after(delay, Happening::To { process, event });
     }
 
-    /// The offsets of a connector are forgotten, after all of its producers were fenced.
-    pub(super) fn reset_offsets(&mut self, name: &Arc<str>, producers: u32) {
+    /// The leader is about to change offsets: it takes all ids over, and asks.
+    pub(super) fn alter(&mut self, process: u64, name: Arc<str>, producers: u32) {
+        let mut first = None;
         for task in 0..producers.max(1) {
-            self.producers.take_over(&(name.clone(), task));
+            let epoch = self.producers.take_over(&(name.clone(), task));
+            first.get_or_insert(epoch);
         }
-        for partition in 0..PARTITIONS {
+        let end = self.kafka.log.len();
+        if let Some(process) = self.processes.get_mut(&process) {
+            process.asks.push((Asked::Altering { name, epoch: first }, end));
+        }
+        self.after(0, Happening::ReadConfig { process });
+    }
+
+    /// The offsets of a connector are forgotten, if its first producer has not been fenced since.
+    pub(super) fn reset_offsets(&mut self, process: u64, name: Arc<str>, epoch: Option<u64>) {
+        let current = self.producers.epochs.get(&(name.clone(), 0)).copied();
+        let good = epoch.is_some() && epoch == current;
+        for partition in (0..PARTITIONS).filter(|_| good) {
             self.producers.offsets.remove(&(name.clone(), partition));
         }
+        let failed = || Err(OffsetsRefused::Failed("fenced".to_owned()));
+        let outcome = if good { Ok("done".to_owned()) } else { failed() };
+        let delay = self.delay();
+        let event = Event::OffsetsAltered { name, outcome };
+        self.after(delay, Happening::To { process, event });
     }
+}
+
+/// What is asked after an id was taken over.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    Run { id: u64, has_id: bool },
+    Altering { name: Arc<str>, epoch: Option<u64> },
 }
 
 /// A round of fencing on its way.

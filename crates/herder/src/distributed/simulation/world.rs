@@ -90,10 +90,17 @@ pub(super) enum Happening {
     Fence {
         round: Round,
     },
-    Altered {
+    /// The leader is about to change offsets.
+    Alter {
         process: u64,
         name: Arc<str>,
         producers: u32,
+    },
+    /// What changes offsets arrives, whatever became of its process; none: it may not.
+    Reset {
+        process: u64,
+        name: Arc<str>,
+        epoch: Option<u64>,
     },
     TaskWrites {
         process: u64,
@@ -322,7 +329,7 @@ impl World {
             }
             Action::AlterOffsets { name, producers, .. } => {
                 self.check_altering(&name);
-                self.after(delay, Happening::Altered { process, name, producers });
+                self.after(delay, Happening::Alter { process, name, producers });
             }
             Action::Fence { name, attempt, producers, .. } => {
                 let round = Round { process, name, attempt, producers, next: 0 };
@@ -361,12 +368,13 @@ impl World {
             | Happening::Prove { process, .. }
             | Happening::End { process, .. }
             | Happening::Producer { process, .. }
-            | Happening::Altered { process, .. } => (*process, true),
+            | Happening::Alter { process, .. } => (*process, true),
             Happening::Fence { round } => (round.process, true),
             Happening::Heartbeat { process } => (*process, false),
             Happening::Start { .. }
             | Happening::Fault
             | Happening::Transaction { .. }
+            | Happening::Reset { .. }
             | Happening::Forgotten { .. }
             | Happening::Client { .. }
             | Happening::Retry { .. } => (0, false),
@@ -415,12 +423,8 @@ impl World {
             Happening::Producer { run, step, .. } => self.producer_step(run, step),
             Happening::Transaction { sent } => self.transaction(sent),
             Happening::Fence { round } => self.fence(round),
-            Happening::Altered { process, name, producers } => {
-                self.reset_offsets(&name, producers);
-                let event = Event::OffsetsAltered { name, outcome: Ok("done".to_owned()) };
-                let delay = self.delay();
-                self.after(delay, Happening::To { process, event });
-            }
+            Happening::Alter { process, name, producers } => self.alter(process, name, producers),
+            Happening::Reset { process, name, epoch } => self.reset_offsets(process, name, epoch),
             Happening::TaskWrites { process, task, token } => {
                 let running = self.tasks.running.get(&task);
                 let own = |e: &Execution| e.process == process && e.token == token;
