@@ -24,11 +24,7 @@ impl Brokers {
     ///
     /// When they cannot be started; the message has the script's own words.
     pub fn start() -> Self {
-        let brokers = Self { bootstrap: call(&["cluster"]) };
-        for number in 1..=Self::COUNT {
-            brokers.launch(number);
-        }
-        brokers
+        Self { bootstrap: call(&["cluster"]) }
     }
 
     /// The addresses of all, with commas.

@@ -69,6 +69,10 @@ impl Writer {
                         None => Commit::Fenced,
                         Some(writer) => self.commit(writer, &changes, &proof),
                     };
+                    if outcome == Commit::Fenced {
+                        // It is of no use any more, or has to be taken anew.
+                        drop(writer.take());
+                    }
                     Event::Committed { version, outcome }
                 }
             };
@@ -88,6 +92,11 @@ impl Writer {
             }
             Err(LeaderError::Deposed(_)) => Commit::Fenced,
             Err(LeaderError::NotMember(_)) => Commit::Stale,
+            // A client that was refused may be broken for good: another one is taken.
+            Err(error @ LeaderError::Forbidden(_)) => {
+                self.wait_for_people(&error);
+                Commit::Fenced
+            }
             Err(error @ LeaderError::Unknown(_)) => {
                 self.wait_for_people(&error);
                 Commit::Unknown
