@@ -19,7 +19,7 @@ struct Shared {
 impl Waits {
     /// Says why something does not work, or that it does.
     pub(super) fn tell(&self, what: &'static str, why: Option<&Error>) {
-        let why = why.map(Error::report);
+        let why = why.map(|error| steady(&error.report()));
         if !self.note(what, why.clone()) {
             return;
         }
@@ -53,9 +53,26 @@ impl Waits {
     }
 }
 
+/// A text without how long something took, by which the same would be another one each time.
+fn steady(text: &str) -> String {
+    const AFTER: &str = " (after ";
+    let mut pieces = text.split(AFTER);
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |told, piece| match piece.split_once(')') {
+        Some((_, rest)) => told + rest,
+        None => told + AFTER + piece,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_long_it_took_is_no_news() {
+        assert_eq!(steady("no (after 7 ms) (NO): x (after 79 ms)"), "no (NO): x");
+        assert_eq!(steady("no (after all"), "no (after all");
+    }
 
     #[test]
     fn only_what_changes_is_news() {
