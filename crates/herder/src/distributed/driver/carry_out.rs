@@ -1,6 +1,7 @@
 //! Carries out what the member has decided; nothing here waits.
 
-use super::{Driver, Input, READ_TIMEOUT, confirm, writer};
+use super::open::READ_TIMEOUT;
+use super::{Driver, Input, confirm, writer};
 use crate::distributed::member::{Action, Answered, Event};
 use crate::distributed::records::Said;
 use crate::distributed::topics::Written;

@@ -3,6 +3,7 @@
 //! It asks after it has taken its transactional id over. The config topic is then read to its end, so that
 //! one that was paused for a while, and starts what is another's by now, hears of it and writes nothing.
 
+use super::open::READ_TIMEOUT;
 use super::{Driver, Input};
 use crate::distributed::cluster::TaskKey;
 use crate::distributed::member::{Confirmed, Kind, Kinds};
@@ -12,7 +13,6 @@ use runtime::{Confirm, Direction, Worker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
 
 enum What {

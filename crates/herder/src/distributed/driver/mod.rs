@@ -8,6 +8,7 @@ mod alike;
 mod asked;
 mod carry_out;
 mod confirm;
+mod open;
 mod readers;
 mod report;
 mod seats;
@@ -19,15 +20,15 @@ mod writer;
 use super::cluster::WorkerId;
 use super::keys::{KeyMaker, KeySettings, SessionKeys};
 use super::log::{KafkaLog, LogSettings, Membership};
-use super::member::{Action, Event, Member, Settings};
+use super::member::{Action, Event, Member};
 use super::membership::Seat;
 use super::records::Said;
-use super::topics::{ConfigState, SessionKey, StatusKey, Statuses};
+use super::topics::{SessionKey, StatusKey, Statuses};
 use crate::command::{Command, EVENTS_MAX, Herder};
 use crate::error::Answer;
 use crate::hands::{Hands, TaskKey, Told};
 use crate::view::{Leader, View};
-use alike::{Differences, Strangers, until_answered};
+use alike::Differences;
 use api::Result;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use kafka::ClientSettings;
@@ -45,8 +46,6 @@ use waits::Waits;
 const TICK: Duration = Duration::from_millis(100);
 /// How long the end of the process waits until the group has been left.
 const LEAVE_WITHIN: Duration = Duration::from_secs(3);
-/// How long one try to read a topic to its end may take.
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a worker of a cluster is made of. Client settings have librdkafka's names.
 #[derive(Clone, Debug)]
@@ -187,110 +186,6 @@ struct Driver {
 }
 
 impl Driver {
-    fn open(
-        worker: Arc<Worker>,
-        settings: ClusterSettings,
-        view: Arc<RwLock<View>>,
-        tell: Sender<Input>,
-        stopped: &dyn Fn() -> bool,
-    ) -> Result<Driver> {
-        let me = WorkerId { name: settings.worker_id.as_str().into(), run: run_number() };
-        let statuses = Arc::new(Mutex::new(Statuses::default()));
-        // First what may be refused: nothing has begun then.
-        let partitions = seats::ensure_members(&settings, stopped)?;
-        until_answered(stopped, || alike::has_these_topics(&settings, partitions))?;
-        let (waits, strangers) = (Waits::default(), Strangers::default());
-        let reader = readers::StatusReader {
-            topic: settings.status.topic.name.clone(),
-            waits: waits.clone(),
-            strangers: strangers.clone(),
-            early: Some(BTreeMap::new()),
-            statuses: statuses.clone(),
-            tell: tell.clone(),
-        };
-        let status = KafkaLog::open(settings.status.clone(), Box::new(reader), stopped)?;
-        let reader = readers::ConfigReader {
-            topic: settings.config.topic.name.clone(),
-            waits: waits.clone(),
-            strangers: strangers.clone(),
-            state: ConfigState::default(),
-            tell: tell.clone(),
-            log_levels: settings.log_levels.clone(),
-        };
-        let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
-        until_answered(stopped, || status.read_to_end(READ_TIMEOUT))?;
-        until_answered(stopped, || config.read_to_end(READ_TIMEOUT))?;
-        until_answered(stopped, || strangers.are_gone(&settings))?;
-        let leaving = Arc::new(AtomicBool::new(false));
-        let (leaves, left) = bounded(0);
-        let (orders, taken) = bounded(16);
-        let writer = writer::Writer {
-            settings: settings.writer.clone(),
-            topic: config.topic().to_owned(),
-            group: settings.group.clone(),
-            tell: tell.clone(),
-            waits: waits.clone(),
-        };
-        spawn("leader", move || writer.run(&taken))?;
-        let seats = seats::Seats {
-            settings: settings.members_consumer.clone(),
-            topic: settings.members.name.clone(),
-            partitions,
-            mark: alike::mark(&settings),
-            tell: tell.clone(),
-            ended: leaving.clone(),
-            waits: waits.clone(),
-        };
-        spawn("members", move || {
-            seats.run();
-            drop(leaves);
-        })?;
-        let told = tell.clone();
-        let kinds = confirm::kinds(worker.clone());
-        let hands = Hands::new(
-            worker,
-            Arc::new(move |what| {
-                let _gone = told.send(Input::Told(what));
-            }),
-        );
-        let member = Member::new(
-            me.clone(),
-            Settings {
-                kinds,
-                partitions,
-                lost_wait_ms: settings.lost_wait_ms,
-                restart_wait_ms: settings.restart_wait_ms,
-            },
-        );
-        Ok(Driver {
-            hands,
-            member,
-            reports: Reports::new(settings.worker_id.clone()),
-            word: asked::OwnWord::default(),
-            keys: SessionKeys::default(),
-            key_maker: KeyMaker::default(),
-            me,
-            settings,
-            view,
-            replies: BTreeMap::new(),
-            tell,
-            config: Some(config),
-            status: Some(Arc::new(status)),
-            statuses,
-            urls: BTreeMap::new(),
-            waits,
-            differences: Differences::default(),
-            workers: workers::Workers::default(),
-            proof: None,
-            generation: -1,
-            orders,
-            leaving,
-            left,
-            started: Instant::now(),
-            stale: true,
-        })
-    }
-
     fn run(mut self, inbox: &Receiver<Input>) {
         let mut next_tick = Instant::now() + TICK;
         let mut exit = false;
@@ -450,10 +345,4 @@ impl Driver {
         }
         exit
     }
-}
-
-/// Another one at every start: the time, in which no two starts of one address are the same.
-fn run_number() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
