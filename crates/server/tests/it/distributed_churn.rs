@@ -57,6 +57,9 @@ pub(crate) struct Tally {
     pub(crate) unknown: u64,
 }
 
+/// What each connector may be in the end, by name, with its story.
+pub(crate) type Outcomes = BTreeMap<String, (Vec<Known>, Vec<String>)>;
+
 /// The one who asks, on a thread of its own.
 pub(crate) struct Churn {
     over: Arc<AtomicBool>,
@@ -101,7 +104,7 @@ impl Churn {
     }
 
     /// Ends it. Gives what each connector may be now, by name, with its story.
-    pub(crate) fn finish(mut self) -> (BTreeMap<String, (Vec<Known>, Vec<String>)>, Tally) {
+    pub(crate) fn finish(mut self) -> (Outcomes, Tally) {
         self.over.store(true, Ordering::Release);
         let thread = self.thread.take().expect("it is finished once");
         let names = match thread.join() {

@@ -261,6 +261,15 @@ fn topics_that_are_deleted_while_workers_run_end_nothing() {
     assert_eq!(status["tasks"][0]["state"], "RUNNING", "{status}");
 }
 
+/// The topics of a cluster, made before its workers may not.
+fn topics_of(bootstrap: &str, group: &str) {
+    let compact = [("cleanup.policy", "compact")];
+    for (kind, partitions) in [("config", 1), ("offset", 2), ("status", 1)] {
+        kafka::create_topic_with(bootstrap, &format!("{group}-{kind}"), partitions, &compact);
+    }
+    kafka::create_topic_with(bootstrap, &format!("copycat-members-{group}"), 2, &compact);
+}
+
 /// Each right that lacks is named; once it is granted the worker goes on by itself, unless it has ended.
 #[test]
 fn rights_that_lack_are_named_one_by_one() {
@@ -306,19 +315,14 @@ fn rights_that_lack_are_named_one_by_one() {
     let mut started = Vec::new();
     for (lacks, said) in cases {
         let group = kafka::topic_name("rights");
-        for (kind, partitions) in [("config", 1), ("offset", 2), ("status", 1)] {
-            let compact = [("cleanup.policy", "compact")];
-            kafka::create_topic_with(&plain, &format!("{group}-{kind}"), partitions, &compact);
-        }
-        let members = format!("copycat-members-{group}");
-        kafka::create_topic_with(&plain, &members, 2, &[("cleanup.policy", "compact")]);
+        topics_of(&plain, &group);
         let (lacks, said) = (lacks.replace('G', &group), said.replace('G', &group));
         let lacks = lacks.trim_end_matches('*').to_owned();
         let all = rights(&group);
         let granted: Vec<&str> =
             all.iter().map(String::as_str).filter(|right| !right.starts_with(&lacks)).collect();
         broker.grant(&granted);
-        started.push((group.clone(), lacks, said.replace("Group ", "Group "), start(&group)));
+        started.push((group.clone(), lacks, said, start(&group)));
     }
     for (group, lacks, said, worker) in &mut started {
         wait_told(worker, &[said]);

@@ -241,7 +241,10 @@ fn while_java_lives(place: &mut Place) {
     });
     assert_eq!(plan["workers"]["kind"], "kafka-connect");
     assert_eq!(plan["workers"]["members"][0]["url"], json!(url));
-    assert!(plan["topics"].as_array().unwrap().iter().all(|topic| topic["fit"] == true), "{plan}");
+    assert!(
+        plan["topics"].as_array().expect("a list").iter().all(|topic| topic["fit"] == true),
+        "{plan}"
+    );
     assert_eq!(plan["cannot_run"], json!(["heartbeats"]));
     assert_eq!(connector(&plan, "heartbeats")["refused"][0]["key"], "connector.class");
     assert_eq!(connector(&plan, "lines-out")["starts"][0]["lag"], 0);
@@ -267,7 +270,8 @@ fn while_we_live(place: &mut Place) {
     let was = |name: &str| connector(&status, name)["offsets"][0]["at_take_over"].clone();
     assert_eq!(was("lines-in"), json!({ "position": 14 }));
     assert_eq!(was("lines-out"), json!({ "kafka_offset": 3 }), "{status}");
-    let left = |name: &str| connector(&status, name)["left_to_do"].as_array().unwrap().len();
+    let left =
+        |name: &str| connector(&status, name)["left_to_do"].as_array().expect("a list").len();
     assert_eq!([left("lines-in"), left("lines-out"), left("heartbeats")], [0, 0, 1], "{status}");
     assert!(place.run(STATUS).expect(1).out.contains("it was left out"));
     let refused = place.run(ROLLBACK).expect(2);
