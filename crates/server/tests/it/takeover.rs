@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 use testkit::process::Site;
 use testkit::{eventually, kafka, progress};
@@ -280,7 +281,7 @@ fn while_we_live(place: &mut Place) {
 
 /// Every command of the manual was run.
 fn manual_is_typed(place: &Place) {
-    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/takeover.md");
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/takeover.md");
     let manual = fs::read_to_string(manual).expect("the manual is there");
     let lines: Vec<&str> =
         manual.lines().filter_map(|line| line.strip_prefix("    copycat ")).collect();
