@@ -1,13 +1,13 @@
 //! What tasks do: they hold a position in a store that takes writes only of the highest token.
 
 use crate::distributed::cluster::TaskKey;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A run of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Execution {
     pub(super) process: u64,
-    /// Its process's id in the group when it began.
+    /// Its process's id in the group when it was ordered to begin.
     pub(super) mate: Option<u64>,
     pub(super) token: u64,
     /// The configuration that its task set was made of.
@@ -24,8 +24,9 @@ pub(super) struct Store {
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     pub(super) running: BTreeMap<TaskKey, Vec<Execution>>,
-    /// Starts on their way, by process, task and token: an end waits for its start.
-    pub(super) starting: BTreeSet<(u64, TaskKey, u64)>,
+    /// Starts on their way, by process, task and token, with the process's id in the group when they were
+    /// ordered: an end waits for its start.
+    pub(super) starting: BTreeMap<(u64, TaskKey, u64), Option<u64>>,
     pub(super) stores: BTreeMap<TaskKey, Store>,
 }
 
@@ -49,7 +50,7 @@ impl Tasks {
 
     /// A process is gone with everything that it ran.
     pub(super) fn kill(&mut self, process: u64) {
-        self.starting.retain(|(own, ..)| *own != process);
+        self.starting.retain(|(own, ..), _| *own != process);
         for running in self.running.values_mut() {
             running.retain(|own| own.process != process);
         }

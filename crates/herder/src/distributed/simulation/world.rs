@@ -339,7 +339,8 @@ impl World {
                 self.check_start(process, &task, &config);
                 let of = config.get("v").unwrap_or_default().to_owned();
                 let once = config.get("once").and_then(|count| count.parse().ok());
-                self.tasks.starting.insert((process, task.clone(), token));
+                let mate = self.processes.get(&process).and_then(|process| process.mate);
+                self.tasks.starting.insert((process, task.clone(), token), mate);
                 self.after(delay, Happening::TaskBegins { process, task, token, of, once });
             }
             Action::StopTask { task, token, lost } => {
@@ -435,7 +436,7 @@ impl World {
                 }
             }
             Happening::TaskEnds { process, task, token } => {
-                if self.tasks.starting.contains(&(process, task.clone(), token)) {
+                if self.tasks.starting.contains_key(&(process, task.clone(), token)) {
                     return self.after(50, Happening::TaskEnds { process, task, token });
                 }
                 self.producers.end(process, &task, token);
@@ -458,8 +459,7 @@ impl World {
         of: String,
         once: Option<u32>,
     ) {
-        self.tasks.starting.remove(&(process, task.clone(), token));
-        let mate = self.processes.get(&process).and_then(|process| process.mate);
+        let mate = self.tasks.starting.remove(&(process, task.clone(), token)).flatten();
         let execution = Execution { process, mate, token, of };
         self.check_begin(process, &task, &execution);
         self.tasks.begin(&task, execution);
