@@ -110,11 +110,7 @@ impl Company {
         let Company::Ours(members) = self else { return Ok(()) };
         let hosts: Vec<&str> = members.iter().map(|member| member.host.as_str()).collect();
         let who = if names.is_empty() { hosts.join(", ") } else { names.join(", ") };
-        Err(Error::config(format!(
-            "{} of Copycat alive in group {group}: {who}",
-            if members.len() == 1 { "a worker is" } else { "workers are" }
-        ))
-        .hint(
+        Err(Error::config(format!("workers of Copycat are alive in group {group}: {who}")).hint(
             "stop them (SIGTERM) and run this again; one that was killed is missed after its \
              session.timeout.ms (6 s)",
         ))

@@ -250,7 +250,7 @@ fn topics_that_are_deleted_while_workers_run_end_nothing() {
     cluster.wait_spread(0, &name, &[(0, 1)]);
     for kind in ["config", "offset", "status"] {
         let topic = format!("{}-{kind}", cluster.group);
-        kafka::delete_topic(&kafka::bootstrap(), &topic);
+        kafka::delete_topic_in_use(&kafka::bootstrap(), &topic);
         wait_told(&cluster.workers[0], &[&topic, "Stop all workers"]);
     }
     let end = || kafka::end_offsets(&kafka::bootstrap(), &name).values().sum::<i64>();
@@ -300,23 +300,23 @@ fn rights_that_lack_are_named_one_by_one() {
     // The right that lacks, and what the log has to say. Without the first the worker ends.
     let cases = [
         (
-            "topic:G-config:*",
-            "grant the worker's principal Describe, Read and Write on Topic G-config",
+            "topic:@-config:*",
+            "grant the worker's principal Describe, Read and Write on Topic @-config",
         ),
-        ("topic:G-config:Read", "grant the worker's principal Describe and Read on Topic G-config"),
-        ("topic:G-config:Write", "Write on Topic G-config"),
-        ("topic:G-status:Write", "Write on Topic G-status"),
-        ("group:G:Read", "grant the worker's principal Read on Group G"),
+        ("topic:@-config:Read", "grant the worker's principal Describe and Read on Topic @-config"),
+        ("topic:@-config:Write", "Write on Topic @-config"),
+        ("topic:@-status:Write", "Write on Topic @-status"),
+        ("group:@:Read", "grant the worker's principal Read on Group @"),
         (
-            "transactional_id:connect-cluster-G:Write",
-            "Write and Describe on TransactionalId connect-cluster-G",
+            "transactional_id:connect-cluster-@:Write",
+            "Write and Describe on TransactionalId connect-cluster-@",
         ),
     ];
     let mut started = Vec::new();
     for (lacks, said) in cases {
         let group = kafka::topic_name("rights");
         topics_of(&plain, &group);
-        let (lacks, said) = (lacks.replace('G', &group), said.replace('G', &group));
+        let (lacks, said) = (lacks.replace('@', &group), said.replace('@', &group));
         let lacks = lacks.trim_end_matches('*').to_owned();
         let all = rights(&group);
         let granted: Vec<&str> =

@@ -18,8 +18,8 @@ pub use group::{Group, commit_group_offsets, group, group_offsets};
 pub use produce::{Producer, Record, produce};
 pub use secured::{PLAIN_PASSWORD, SCRAM_PASSWORD, STORE_PASSWORD, Secured, USER, tls_file};
 pub use topic::{
-    add_partitions, create_topic, create_topic_with, delete_topic, end_offsets, partition_count,
-    topic, topic_exists,
+    add_partitions, create_topic, create_topic_with, delete_topic, delete_topic_in_use,
+    end_offsets, partition_count, topic, topic_exists,
 };
 
 use std::time::Duration;

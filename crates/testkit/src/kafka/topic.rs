@@ -60,9 +60,14 @@ pub fn add_partitions(bootstrap: &str, name: &str, total: usize) {
     });
 }
 
+/// Deletes a topic. Where somebody writes to it, a broker may make it anew at once.
+pub fn delete_topic_in_use(bootstrap: &str, name: &str) {
+    one(block_on(admin(bootstrap).delete_topics(&[name], &options())));
+}
+
 /// Deletes a topic and waits until it has gone.
 pub fn delete_topic(bootstrap: &str, name: &str) {
-    one(block_on(admin(bootstrap).delete_topics(&[name], &options())));
+    delete_topic_in_use(bootstrap, name);
     eventually(PATIENCE, "the topic is gone", || (!topic_exists(bootstrap, name)).then_some(()));
 }
 

@@ -147,6 +147,8 @@ impl Tail {
             let error =
                 kafka::Error::new(ErrorKind::UnknownTopic, format!("topic {topic} was deleted"));
             let error = self.explained(error);
+            // Whatever was told before is another trouble, and most likely was the first sign of this one.
+            self.troubled &= !gone;
             self.tell(Some(&error).filter(|_| gone));
         }
     }
