@@ -75,7 +75,7 @@ impl Asker {
     }
 }
 
-/// How often a topic is looked for of which nobody asks.
+/// How often it is looked whether the topic is there.
 const LOOK: Duration = Duration::from_secs(5);
 
 pub(super) struct Ends {
@@ -97,13 +97,19 @@ impl Ends {
     }
 
     pub(super) fn run(mut self) {
+        // Which topic it is has to be known before it is deleted.
+        self.look();
+        let mut next_look = Instant::now() + LOOK;
         loop {
-            let first = match self.questions.recv_timeout(LOOK) {
+            // On time, however many ask.
+            if Instant::now() >= next_look {
+                self.look();
+                next_look = Instant::now() + LOOK;
+            }
+            let wait = next_look.saturating_duration_since(Instant::now());
+            let first = match self.questions.recv_timeout(wait) {
                 Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.look();
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             let mut asked = vec![first];
