@@ -120,25 +120,30 @@ impl Driver {
         let key = StatusKey::Task(name.clone(), *task);
         if self.statuses().may_say(&key, &status) {
             self.put(key, (state, None));
+        } else {
+            // Another one has it: should it come back, what was said of it here is no news of it.
+            self.reports.unsaid(&key);
         }
     }
 
-    /// Somebody has said something: where this worker knows better, it says it again. A worker that lost
-    /// a task may say so late, and with a later generation than the one that has it now.
+    /// Somebody has said something: what this worker said before does not stand any more, and where it
+    /// knows better it says it again, now or when it is its turn once more. A worker that lost a task
+    /// may say so late, and with a later generation than the one that has it now.
     pub(super) fn status_read(&mut self, key: &StatusKey) {
         let own = |status: Option<&Status>| {
             status.is_some_and(|s| s.worker_id.as_ref() == Some(&self.reports.worker_id))
         };
         let told = self.statuses();
         let of = |name: &String| told.get(name);
-        let (stands, is_ours) = match key {
-            StatusKey::Connector(name) => {
-                (own(of(name).and_then(|told| told.own.as_ref())), self.member.leads())
-            }
+        let (stands, may_say) = match key {
+            StatusKey::Connector(name) => (own(of(name).and_then(|told| told.own.as_ref())), true),
             StatusKey::Task(name, task) => {
                 let entry = self.member.cluster().connectors.get(name.as_str());
-                let held = entry.is_some_and(|entry| entry.held_by(&self.me, *task).is_some());
-                (own(of(name).and_then(|told| told.tasks.get(task))), held)
+                let held = || entry.is_some_and(|entry| entry.held_by(&self.me, *task).is_some());
+                // One that runs on here, though it is another's by now, is not told of again.
+                let mut alive = self.hands.alive();
+                let runs = alive.any(|((of, _, number), _)| of == name && number == task);
+                (own(of(name).and_then(|told| told.tasks.get(task))), !runs || held())
             }
             StatusKey::Topic { topic, connector } => {
                 let used = of(connector).is_some_and(|told| told.topics.contains_key(topic));
@@ -150,7 +155,7 @@ impl Driver {
             }
         };
         drop(told);
-        if is_ours && !stands {
+        if may_say && !stands {
             self.reports.unsaid(key);
         }
     }
