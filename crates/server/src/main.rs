@@ -8,6 +8,7 @@ mod cli;
 #[cfg(test)]
 mod deploy;
 mod distributed;
+mod failures;
 mod logging;
 mod options;
 mod pg;

@@ -9,9 +9,10 @@ use super::connect::LEVELS_MAX;
 use super::hash_order::{DEFAULT, for_copy, for_size, order};
 use super::options::{Draft, Options};
 use super::stack::deep;
-use super::tree::{Json, Member, write_text};
+use super::tree::{Json, Member};
 use super::{ANY, CONNECT_ENUM, ENUM, ID, NULL_SYMBOL, is_union, iso, write};
 use crate::json::options::DecimalFormat;
+use data::java_json::write_json_text;
 use data::java_text::{put, write_decimal};
 use data::{Logical, Rows, Schema, Type};
 
@@ -79,13 +80,13 @@ impl Text<'_> {
             self.out.push(b',');
         }
         members.any = true;
-        write_text(name, &mut self.out);
+        write_json_text(name, &mut self.out);
         self.out.push(b':');
     }
 
     fn text(&mut self, members: &mut Members, name: &str, value: &str) {
         self.name(members, name);
-        write_text(value, &mut self.out);
+        write_json_text(value, &mut self.out);
     }
 
     fn schema(&mut self, schema: &Schema, place: Place) -> Written {

@@ -9,6 +9,7 @@
 use crate::json::fault::Fault;
 use crate::json::scan::{Kind, Scanner};
 use crate::json::strings::{Text, unescape};
+use data::java_json::write_json_text;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -103,7 +104,7 @@ impl Json {
             Json::Bool(true) => out.extend_from_slice(b"true"),
             Json::Bool(false) => out.extend_from_slice(b"false"),
             Json::Number(digits) => out.extend_from_slice(digits.as_bytes()),
-            Json::Text(text) => write_text(text, out),
+            Json::Text(text) => write_json_text(text, out),
             Json::List(items) => {
                 out.push(b'[');
                 for (index, item) in items.iter().enumerate() {
@@ -116,7 +117,7 @@ impl Json {
                 out.push(b'{');
                 for (index, member) in members.iter().enumerate() {
                     out.extend((index > 0).then_some(b','));
-                    write_text(&member.name, out);
+                    write_json_text(&member.name, out);
                     out.push(b':');
                     member.value.write(out);
                 }
@@ -124,25 +125,6 @@ impl Json {
             }
         }
     }
-}
-
-/// Appends a string as Jackson's writer of characters does.
-pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            8 => out.extend_from_slice(b"\\b"),
-            12 => out.extend_from_slice(b"\\f"),
-            0..0x20 => data::java_text::put(out, format_args!("\\u{byte:04X}")),
-            _ => out.push(byte),
-        }
-    }
-    out.push(b'"');
 }
 
 fn read(scan: &mut Scanner<'_>, depth: usize) -> Result<Json, Fault> {

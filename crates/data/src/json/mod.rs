@@ -10,10 +10,10 @@ mod times;
 use crate::calendar::DAY_MS;
 use crate::cell::Cell;
 use crate::decimal::decimal_to_text;
+use crate::java_text::put;
 use crate::rows::Rows;
 use crate::schema::{Logical, Schema, Type};
 use base64::Engine;
-use std::io::Write;
 use times::{write_date, write_instant, write_time};
 
 /// Appends the JSON text of a value. NaN and infinities become strings, as JSON has no form for them.
@@ -170,11 +170,6 @@ pub fn write_json_string(text: &str, out: &mut Vec<u8>) {
         }
     }
     out.push(b'"');
-}
-
-fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // Writing to a vector cannot fail.
-    let _infallible = out.write_fmt(text);
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod cluster;
 
 use crate::exit::Failure;
+use crate::failures::failure;
 use crate::logging::Levels;
 use crate::standalone::{self, Mode, Signals, WorkerFile};
 pub(crate) use cluster::writer;
@@ -62,7 +63,7 @@ async fn serve(
     let peers = cluster::peers(&cluster, &file);
     file.interface.set_peers(peers).map_err(|errors| file.wrong(&errors))?;
     let sockets = file.interface.open().await?;
-    let settings = cluster::settings(&worker, &cluster, &file, &levels).map_err(|e| refused(&e))?;
+    let settings = cluster::settings(&worker, &cluster, &file, &levels).map_err(|e| failure(&e))?;
     let stopped = Arc::new(AtomicBool::new(false));
     let (of_driver, own) = (stopped.clone(), worker.clone());
     let starting = tokio::task::spawn_blocking(move || {
@@ -76,7 +77,7 @@ async fn serve(
     let herder = tokio::select! {
         started = starting => match started {
             Ok(Ok(herder)) => herder,
-            Ok(Err(error)) => return Err(refused(&error)),
+            Ok(Err(error)) => return Err(failure(&error)),
             Err(error) => return Err(Failure::unavailable(error.to_string())),
         },
         name = signals.next() => {
@@ -89,16 +90,4 @@ async fn serve(
     let server = standalone::announce(&file, sockets, &herder, id, levels);
     standalone::look_for_cluster(worker.clone(), tell_cluster);
     standalone::until_stopped(file, &worker, herder, server, signals).await
-}
-
-/// Why the worker cannot join the cluster.
-fn refused(error: &api::Error) -> Failure {
-    let failure = match error.kind {
-        api::ErrorKind::Config => Failure::wrong_input(error.message.clone()),
-        _ => Failure::unavailable(error.message.clone()),
-    };
-    match &error.hint {
-        Some(hint) => failure.hint(hint.clone()),
-        None => failure,
-    }
 }

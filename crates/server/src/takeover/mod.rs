@@ -14,7 +14,6 @@ mod site;
 mod start;
 mod status;
 
-use crate::exit::Failure;
 use crate::logging::{self, LogArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -98,16 +97,4 @@ pub(crate) fn run(args: &Args, log: &LogArgs) -> ExitCode {
         Command::Rollback(args) => rollback::run(args),
     };
     outcome.unwrap_or_else(|failure| failure.report())
-}
-
-/// The exit code goes by who has to act.
-fn failure(error: &api::Error) -> Failure {
-    let failure = match error.kind {
-        api::ErrorKind::Config => Failure::wrong_input(error.message.clone()),
-        _ => Failure::unavailable(error.message.clone()),
-    };
-    match &error.hint {
-        Some(hint) => failure.hint(hint.clone()),
-        None => failure,
-    }
 }

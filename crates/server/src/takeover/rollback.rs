@@ -4,10 +4,11 @@
 //! The config topic comes last and in one transaction: until then the take-over is noted there, and
 //! the same command does the rest.
 
+use super::RollbackArgs;
 use super::report::{self, Lines};
 use super::site::Site;
-use super::{RollbackArgs, failure};
 use crate::exit::Failure;
+use crate::failures::failure;
 use herder::takeover::{Back, Company, Contents, at_once, hand_back, plainly};
 use runtime::Direction;
 use std::process::ExitCode;

@@ -1,8 +1,9 @@
 //! The cluster that a worker file names, and what is asked of it.
 
-use super::{ClusterArgs, failure};
+use super::ClusterArgs;
 use crate::distributed::writer;
 use crate::exit::Failure;
+use crate::failures::failure;
 use crate::standalone::{self, Mode, WorkerFile};
 use herder::takeover::{Company, Contents, TopicSeen, Topics};
 use kafka::{Admin, ClientSettings};

@@ -3,12 +3,13 @@
 //! Invariant: what is noted of a cluster is how Kafka Connect left it: a second start changes nothing
 //! of it.
 
+use super::StartArgs;
 use super::connector::ConnectorPlan;
 use super::plan::Plan;
 use super::report::{self, Lines};
 use super::site::Site;
-use super::{StartArgs, failure};
 use crate::exit::{Failure, INTERNAL};
+use crate::failures::failure;
 use herder::Target;
 use herder::distributed::topics::ConfigRecord;
 use herder::takeover::{Company, Contents, TakeOver, Was, at_once};

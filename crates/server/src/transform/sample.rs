@@ -6,7 +6,8 @@
 use super::json::Tree;
 use super::setup::Decoders;
 use crate::exit::Failure;
-use api::{Converter, ErrorKind, Side};
+use crate::failures::failure;
+use api::{Converter, Side};
 use base64::Engine;
 use data::{Batch, Header, Origin, RawBatch, RawBatchBuilder, TimestampType, TopicPartition};
 use serde::Deserialize;
@@ -198,13 +199,7 @@ fn data(text: &str) -> Part {
 /// What decoding needs from outside, such as a schema, cannot be had.
 fn decode(converter: &mut dyn Converter, side: Side, batch: &mut Batch) -> Result<(), Failure> {
     let prepared = converter.prepare(side, &batch.raw);
-    prepared.map_err(|error| {
-        let failure = match error.kind {
-            ErrorKind::Config => Failure::wrong_input(error.message),
-            _ => Failure::unavailable(error.message),
-        };
-        error.hint.into_iter().fold(failure, Failure::hint)
-    })?;
+    prepared.map_err(|error| failure(&error))?;
     converter.decode(side, batch);
     Ok(())
 }

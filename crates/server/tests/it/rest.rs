@@ -2,13 +2,36 @@
 
 use super::harness::{self, BINARY, PATIENCE, Route};
 use serde_json::Value;
-use testkit::{eventually, kafka, process::Worker, replay::replay};
+use testkit::{
+    eventually, kafka,
+    process::Worker,
+    replay::{Difference, replay},
+};
 
 /// Requests and answers of a standalone worker, in order.
 const STANDALONE: &str = include_str!("../../testdata/rest-standalone.jsonl");
 
 /// Recorded answers that ours differ from, with the reason. There are none.
 const DIFFERENT: [(&str, &str); 0] = [];
+
+/// Every answer is the recorded one, but for those that are listed with a reason; and those are not.
+pub(crate) fn as_recorded(
+    differences: &[Difference],
+    listed: &[(&str, &str)],
+    logs: impl Fn() -> String,
+) {
+    let known = |id: &str| listed.iter().any(|(other, _)| *other == id);
+    let unknown: Vec<String> = differences
+        .iter()
+        .filter(|difference| !known(&difference.id))
+        .map(|difference| format!("{}: {}", difference.id, difference.text))
+        .collect();
+    assert!(unknown.is_empty(), "{}\n{}", unknown.join("\n"), logs());
+    for (id, reason) in listed {
+        let differs = differences.iter().any(|difference| difference.id == *id);
+        assert!(differs, "{id} is answered as recorded now, and listed because {reason}");
+    }
+}
 
 #[test]
 fn a_standalone_worker_answers_as_recorded() {
@@ -21,17 +44,7 @@ fn a_standalone_worker_answers_as_recorded() {
         .start();
     let (count, differences) = replay(STANDALONE, worker.address(), &[worker.dir()]);
     assert!(count > 250, "only {count} requests");
-    let known = |id: &str| DIFFERENT.iter().any(|(other, _)| *other == id);
-    let unknown: Vec<String> = differences
-        .iter()
-        .filter(|difference| !known(&difference.id))
-        .map(|difference| format!("{}: {}", difference.id, difference.text))
-        .collect();
-    assert!(unknown.is_empty(), "{}\n{}", unknown.join("\n"), worker.logs());
-    for (id, reason) in DIFFERENT {
-        let differs = differences.iter().any(|difference| difference.id == id);
-        assert!(differs, "{id} is answered as recorded now, and listed because {reason}");
-    }
+    as_recorded(&differences, &DIFFERENT, || worker.logs());
     assert!(worker.terminate().success(), "{}", worker.logs());
 }
 

@@ -2,6 +2,7 @@
 //! answered, and what workers ask of each other.
 
 use crate::harness::member;
+use crate::rest::as_recorded;
 use std::path::Path;
 use testkit::{
     kafka,
@@ -39,17 +40,7 @@ fn replay_through(workers: &[Worker], asked: usize) {
     assert_ne!(lines, DISTRIBUTED);
     let (count, differences) = replay(&lines, workers[asked].address(), &dirs);
     assert!(count > 250, "only {count} requests");
-    let known = |id: &str| DIFFERENT.iter().any(|(other, _)| *other == id);
-    let unknown: Vec<String> = differences
-        .iter()
-        .filter(|difference| !known(&difference.id))
-        .map(|difference| format!("{}: {}", difference.id, difference.text))
-        .collect();
-    assert!(unknown.is_empty(), "worker {asked}:\n{}\n{}", unknown.join("\n"), logs(workers));
-    for (id, reason) in DIFFERENT {
-        let differs = differences.iter().any(|difference| difference.id == id);
-        assert!(differs, "{id} is answered as recorded now, and listed because {reason}");
-    }
+    as_recorded(&differences, &DIFFERENT, || format!("asked: {asked}\n{}", logs(workers)));
 }
 
 fn schemaless(setup: WorkerSetup) -> WorkerSetup {
