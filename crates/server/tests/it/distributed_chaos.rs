@@ -230,8 +230,8 @@ fn as_json(properties: &[(&str, &str)]) -> Value {
 }
 
 /// Waits until every worker tells that a connector and all of so many tasks are in a state.
-#[track_caller]
 /// One that is paused makes no tasks of a new configuration: as many as it has are right then.
+#[track_caller]
 fn wait_state(chaos: &Chaos, name: &str, state: &str, tasks: usize) {
     for worker in 0..chaos.cluster.workers.len() {
         let path = format!("/connectors/{name}/status");

@@ -85,6 +85,10 @@ fn two_clusters_on_the_same_topics_are_refused_while_both_are_there() {
 fn a_worker_with_other_topics_than_its_group_is_refused() {
     let mut cluster = Cluster::start("group", 1);
     let bootstrap = kafka::bootstrap();
+    // The leader's first transaction says which topics the group has.
+    let name = kafka::topic_name("orders");
+    cluster.put(0, &name, &orders(&name, 1));
+    cluster.wait_spread(0, &name, &[(0, 1)]);
     for key in ["config.storage.topic", "status.storage.topic", "offset.storage.topic"] {
         let other = kafka::topic_name("other");
         let mut worker =
