@@ -2,7 +2,7 @@
 
 use crate::inter_worker::InterWorkerConfig;
 use crate::worker::WorkerConfig;
-use crate::{Config, ConfigError};
+use crate::{Config, ConfigError, ConfigErrors, Props};
 
 /// Keys of a distributed worker.
 #[derive(Config, Clone, Debug)]
@@ -85,25 +85,45 @@ pub struct DistributedConfig {
     pub worker_unsync_backoff_ms: u32,
 }
 
+/// What no cluster can do without, beside the topics that are required anyway.
+const NEEDED: [&str; 2] = ["group.id", "offset.storage.topic"];
+
 impl DistributedConfig {
+    /// The same as `parse`, with everything that is missing told at once.
+    ///
+    /// # Errors
+    /// Keys that are missing or have wrong values.
+    pub fn of(props: &Props) -> Result<DistributedConfig, ConfigErrors> {
+        DistributedConfig::parse(props).map_err(|mut found| {
+            for key in NEEDED {
+                if is_blank(props.get(key)) && !found.errors.iter().any(|error| error.key == key) {
+                    found.errors.push(missing(key));
+                }
+            }
+            found
+        })
+    }
+
     /// How often a worker shows that it is there: a third of the session or less.
     pub fn heartbeat_ms(&self) -> u32 {
         self.heartbeat_interval_ms.min((self.session_timeout_ms / 3).max(1))
     }
 }
 
+fn is_blank(value: Option<&str>) -> bool {
+    value.is_none_or(|text| text.trim().is_empty())
+}
+
+fn missing(key: &str) -> ConfigError {
+    let text = format!("Missing required configuration \"{key}\" which has no default value.");
+    ConfigError::new(key, text)
+}
+
 fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
     let worker = &config.worker;
-    let mut errors = Vec::new();
-    for (key, value) in
-        [("group.id", &worker.group_id), ("offset.storage.topic", &worker.offset_storage_topic)]
-    {
-        if value.as_deref().is_none_or(|text| text.trim().is_empty()) {
-            let text =
-                format!("Missing required configuration \"{key}\" which has no default value.");
-            errors.push(ConfigError::new(key, text));
-        }
-    }
+    let values = [worker.group_id.as_deref(), worker.offset_storage_topic.as_deref()];
+    let lacks = NEEDED.into_iter().zip(values).filter(|(_, value)| is_blank(*value));
+    let mut errors: Vec<ConfigError> = lacks.map(|(key, _)| missing(key)).collect();
     let offsets = worker.offset_storage_topic.as_deref().unwrap_or_default();
     let topics = [
         ("config.storage.topic", config.config_storage_topic.as_str()),
@@ -128,9 +148,8 @@ fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Props;
 
-    const NEEDED: [(&str, &str); 6] = [
+    const WHOLE: [(&str, &str); 6] = [
         ("key.converter", "StringConverter"),
         ("value.converter", "StringConverter"),
         ("group.id", "g"),
@@ -140,7 +159,7 @@ mod tests {
     ];
 
     fn parse(pairs: &[(&str, &str)]) -> Result<DistributedConfig, String> {
-        let props: Props = NEEDED.iter().chain(pairs).copied().collect();
+        let props: Props = WHOLE.iter().chain(pairs).copied().collect();
         DistributedConfig::parse(&props).map_err(|errors| errors.to_string())
     }
 
@@ -149,11 +168,19 @@ mod tests {
         let config = parse(&[]).unwrap();
         assert_eq!(config.scheduled_rebalance_max_delay_ms, 0);
         assert_eq!(config.worker.offset_storage_partitions, 25);
-        for (key, _) in NEEDED {
-            let props: Props = NEEDED.into_iter().filter(|(other, _)| *other != key).collect();
+        for (key, _) in WHOLE {
+            let props: Props = WHOLE.into_iter().filter(|(other, _)| *other != key).collect();
             let error = DistributedConfig::parse(&props).unwrap_err().to_string();
             let missing = format!("Missing required configuration \"{key}\"");
             assert!(error.contains(&missing), "{error}");
+        }
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_told_at_once() {
+        let error = DistributedConfig::of(&Props::new()).unwrap_err().to_string();
+        for (key, _) in WHOLE {
+            assert_eq!(error.matches(&format!("\"{key}\"")).count(), 1, "{key}: {error}");
         }
     }
 

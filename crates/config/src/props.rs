@@ -1,15 +1,18 @@
 //! Properties: a sorted map of text to text, as every configuration arrives.
 //!
-//! Invariant: `Debug` never prints the value of a key that looks secret.
+//! Invariants: `Debug` never prints the value of a key that looks secret; a copy shares the text until
+//! one of the two changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::password::HIDDEN;
 
-/// Configuration as text. Keys are sorted, so everything derived from it has a stable order.
+/// Configuration as text. Keys are sorted, so everything derived from it has a stable order. Cheap to
+/// clone: a worker keeps each connector's in its state, in what readers see, and with its tasks.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Props(BTreeMap<String, String>);
+pub struct Props(Arc<BTreeMap<String, String>>);
 
 impl Props {
     /// No properties.
@@ -24,12 +27,12 @@ impl Props {
 
     /// Sets `key`, and returns what it was set to before.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<String>) -> Option<String> {
-        self.0.insert(key.into(), value.into())
+        Arc::make_mut(&mut self.0).insert(key.into(), value.into())
     }
 
     /// Removes `key`, and returns what it was set to.
     pub fn remove(&mut self, key: &str) -> Option<String> {
-        self.0.remove(key)
+        Arc::make_mut(&mut self.0).remove(key)
     }
 
     /// All pairs, sorted by key.
@@ -73,7 +76,7 @@ impl Props {
 
 impl FromIterator<(String, String)> for Props {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Props {
-        Props(pairs.into_iter().collect())
+        Props(Arc::new(pairs.into_iter().collect()))
     }
 }
 
@@ -85,7 +88,7 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Props {
 
 impl Extend<(String, String)> for Props {
     fn extend<I: IntoIterator<Item = (String, String)>>(&mut self, pairs: I) {
-        self.0.extend(pairs);
+        Arc::make_mut(&mut self.0).extend(pairs);
     }
 }
 
@@ -94,7 +97,7 @@ impl IntoIterator for Props {
     type IntoIter = std::collections::btree_map::IntoIter<String, String>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        Arc::unwrap_or_clone(self.0).into_iter()
     }
 }
 
@@ -156,6 +159,17 @@ mod tests {
                 .collect();
         let inner = props.with_prefix("consumer.");
         assert_eq!(inner.iter().collect::<Vec<_>>(), [("a", "1"), ("b.c", "2")]);
+    }
+
+    #[test]
+    fn a_copy_keeps_what_it_was_copied_from() {
+        let one: Props = [("a", "1")].into_iter().collect();
+        let mut other = one.clone();
+        other.insert("b", "2");
+        assert_eq!((one.len(), other.len()), (1, 2));
+        let third = other.clone();
+        other.remove("a");
+        assert_eq!(third.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
     }
 
     #[test]

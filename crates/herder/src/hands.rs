@@ -5,7 +5,9 @@
 
 use crate::state::OffsetsRefused;
 use config::{Given, Props};
-use runtime::{ActiveTopics, Confirm, OffsetsChange, StatusCell, StopMode, TaskHandle, Worker};
+use runtime::{
+    ActiveTopics, Confirm, OffsetsChange, StatusCell, StopMode, TaskHandle, TaskHooks, Worker,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +44,8 @@ pub(crate) enum Told {
         key: TaskKey,
         handle: TaskHandle,
     },
+    /// A task that has failed would do better if it were started once more.
+    Again(TaskKey),
     /// A task is gone, after it was told to stop.
     Ended(TaskKey),
 }
@@ -146,9 +150,12 @@ impl Hands {
         self.tasks.insert(key.clone(), task);
         let (name, token, number) = &key;
         tracing::debug!(connector = %name, task = number, token, "the task is started");
+        let (tell, own) = (self.tell.clone(), key.clone());
+        let again = Arc::new(move || tell(Told::Again(own.clone())));
+        let hooks = TaskHooks { confirm, again };
         self.elsewhere("start-task", move |worker| {
             let (name, _, task) = &key;
-            let handle = worker.start_task(name, *task, &config, status, confirm);
+            let handle = worker.start_task(name, *task, &config, status, hooks);
             Told::Started { key, handle }
         });
     }
@@ -201,6 +208,11 @@ impl Hands {
     /// The status of a task; a blank one where it was never started.
     pub(crate) fn status(&self, key: &TaskKey) -> StatusCell {
         self.tasks.get(key).map(|task| task.status.clone()).unwrap_or_default()
+    }
+
+    /// The task was told to stop and has not ended.
+    pub(crate) fn is_ending(&self, key: &TaskKey) -> bool {
+        self.tasks.get(key).is_some_and(|task| task.stop.is_some())
     }
 
     /// The tasks that were started and have not ended.

@@ -116,6 +116,12 @@ pub enum Event {
         attempt: u64,
         outcome: Result<Vec<Props>, String>,
     },
+    /// A task that has failed would do better if it were started once more.
+    Again {
+        name: String,
+        epoch: u64,
+        task: u32,
+    },
     /// A task is gone, for whatever reason, after it was told to stop.
     TaskEnded {
         name: String,

@@ -32,6 +32,13 @@ impl State {
                 let actions = self.tasks_made(&name, attempt, outcome);
                 (name, actions)
             }
+            Event::Again { name, epoch, task } => {
+                let ends = self.shutting_down;
+                let connector = self.connectors.get_mut(&name);
+                let current = connector.filter(|connector| connector.epoch == epoch && !ends);
+                let stop = current.and_then(|c| asked::restart_task(&name, c, task));
+                (name, stop.into_iter().collect())
+            }
             Event::TaskEnded { name, epoch, task } => {
                 let actions = self.task_ended(&name, epoch, task);
                 (name, actions)

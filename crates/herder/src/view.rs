@@ -15,6 +15,8 @@ pub struct TaskView {
     pub restarting: bool,
     /// The worker that runs it, where that is another one.
     pub elsewhere: Option<Arc<str>>,
+    /// Where that one is asked, if it has said.
+    pub url: Option<Arc<str>>,
     /// Live: read it for the task's state of this moment. Of a task elsewhere, as it was told.
     pub status: StatusCell,
 }

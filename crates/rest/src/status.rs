@@ -1,6 +1,6 @@
 //! The body of `GET /connectors/{name}/status`.
 
-use herder::{ConnectorView, Target};
+use herder::{ConnectorView, Target, TaskView};
 use runtime::{Counters, Retrying, State, TaskStatus};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -48,11 +48,12 @@ pub(crate) fn direction(view: &ConnectorView) -> &'static str {
 /// The status of one task; `None` if there is none.
 pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Option<Value> {
     let task = view.tasks.get(id as usize)?;
-    let (restarting, status) = (task.restarting, task.status.get());
-    let worker_id = task.elsewhere.as_deref().unwrap_or(worker_id);
+    let TaskView { restarting, elsewhere, url, .. } = task;
+    let status = task.status.get();
+    let worker_id = elsewhere.as_deref().unwrap_or(worker_id);
     let at_rest = matches!(status.state, State::Unassigned | State::Destroyed);
     let state = match view.target {
-        _ if restarting => "RESTARTING",
+        _ if *restarting => "RESTARTING",
         Target::Paused if at_rest => "PAUSED",
         _ => status.state.name(),
     };
@@ -65,7 +66,13 @@ pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Optio
     if let Some(trace) = &status.trace {
         task.insert("trace".to_owned(), json!(trace));
     }
-    task.insert("copycat".to_owned(), ours(&status));
+    // What another worker counts, only it knows.
+    let ours = match (&elsewhere, &url) {
+        (None, _) => ours(&status),
+        (Some(_), None) => json!({ "state": status.state.name() }),
+        (Some(_), Some(url)) => json!({ "state": status.state.name(), "more_at": &**url }),
+    };
+    task.insert("copycat".to_owned(), ours);
     Some(Value::Object(task))
 }
 
@@ -119,6 +126,31 @@ mod tests {
         }
     }
 
+    fn task() -> TaskView {
+        TaskView {
+            config: Props::new(),
+            elsewhere: None,
+            url: None,
+            restarting: false,
+            status: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_task_elsewhere_has_no_counters_and_says_who_has_them() {
+        let mut view = view();
+        view.failure = None;
+        view.tasks = vec![TaskView { elsewhere: Some("h:2".into()), ..task() }];
+        let body = |view: &ConnectorView| task_body(view, 0, "h:1").unwrap();
+        assert_eq!(body(&view)["worker_id"], "h:2");
+        assert_eq!(body(&view)["copycat"], json!({ "state": "UNASSIGNED" }));
+        view.tasks[0].url = Some("http://h:2".into());
+        let told = json!({ "state": "UNASSIGNED", "more_at": "http://h:2" });
+        assert_eq!(body(&view)["copycat"], told);
+        view.tasks[0].elsewhere = None;
+        assert_eq!(body(&view)["copycat"]["records_read"], 0);
+    }
+
     #[test]
     fn a_failed_connector_shows_why_and_a_stopped_one_has_no_tasks() {
         let mut view = view();
@@ -136,12 +168,7 @@ mod tests {
     #[test]
     fn what_is_restarted_and_what_is_paused_says_so() {
         let mut view = view();
-        let task = herder::TaskView {
-            config: Props::new(),
-            elsewhere: None,
-            restarting: false,
-            status: Default::default(),
-        };
+        let task = task();
         (view.failure, view.tasks) = (None, vec![task]);
         let all = Selection { connector: true, tasks: [0].into() };
         let restarting = body("c", &view, "h:1", Some(&all));

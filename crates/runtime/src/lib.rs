@@ -28,12 +28,14 @@ pub use errors::{Backoff, Breaker, ErrorLog, WINDOW_RECORDS, explain};
 pub use metrics::Budget;
 pub use plugins::Plugins;
 pub use sink::{
-    Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, Mirror, SinkTaskHandle,
-    SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error, spawn_sink_task,
+    Again, Closing, DeadLetterSettings, Lane, LaneSettings, Limits, MIRROR, Mirror, Renewal,
+    SinkTaskHandle, SinkTaskSettings, Starts, StopMode, TaskMaker, Topics, kafka_error,
+    spawn_sink_task,
 };
 pub use source::Confirm;
 pub use status::{ActiveTopics, Counters, Retrying, State, StatusCell, TaskStatus};
 pub use worker::{
     Change, Committed, ConfigInfo, ConfigInfos, Direction, OffsetsChange, PluginInfo, PluginKind,
-    SELF_ASSIGN, SinkStanding, TaskHandle, UnknownPlugin, VALIDATE_CONNECT, Validated, Worker,
+    SELF_ASSIGN, SinkStanding, TaskHandle, TaskHooks, UnknownPlugin, VALIDATE_CONNECT, Validated,
+    Worker,
 };

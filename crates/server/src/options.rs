@@ -6,6 +6,7 @@
 use crate::exit::Failure;
 use api::Connector;
 use config::connector::SinkConnectorConfig;
+use config::distributed::DistributedConfig;
 use config::source::SourceConnectorConfig;
 use config::worker::StandaloneConfig;
 use config::{Config, ConfigDef, ConfigKey, Props};
@@ -15,8 +16,8 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A connector or converter class, in any spelling a configuration may use; "worker" for the
-    /// worker file, "connector" and "source-connector" for the keys that every sink and every source
+    /// A connector or converter class, in any spelling a configuration may use; "worker" and
+    /// "distributed-worker" for the worker file, "connector" and "source-connector" for the keys that every sink and every source
     /// has, "transforms", "predicates", "metrics" for what the worker measures
     #[arg(default_value = "connector")]
     subject: String,
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(text) => Failure::wrong_input(text)
-            .hint("copycat options worker, copycat options connector, copycat options CLASS")
+            .hint("copycat options worker, copycat options distributed-worker, copycat options connector, copycat options CLASS")
             .report(),
     }
 }
@@ -40,6 +41,11 @@ fn page(subject: &str) -> Result<String, String> {
     if subject == "worker" {
         let intro = "Keys of the worker file of `copycat standalone`.";
         return Ok(render("Worker", intro, &StandaloneConfig::def()));
+    }
+    if subject == "distributed-worker" {
+        let intro = "Keys of the worker file of `copycat distributed`. `group.id` and the three topics \
+                     behind `.storage.topic` are required here.";
+        return Ok(render("Distributed worker", intro, &DistributedConfig::def()));
     }
     if subject == "connector" {
         let intro = "Keys that every sink connector has, beside its own.";
@@ -159,8 +165,15 @@ mod tests {
         let connectors = connectors::plugins().iter().map(|plugin| plugin.aliases);
         let converters = converters::plugins().iter().map(|plugin| plugin.aliases);
         let plugins = connectors.chain(converters).map(|aliases| aliases[0]);
-        let fixed =
-            ["worker", "connector", "source-connector", "transforms", "predicates", "metrics"];
+        let fixed = [
+            "worker",
+            "distributed-worker",
+            "connector",
+            "source-connector",
+            "transforms",
+            "predicates",
+            "metrics",
+        ];
         let subjects = fixed.into_iter().chain(plugins);
         subjects.map(|subject| (format!("{}.md", dashed(subject)), subject)).collect()
     }

@@ -15,6 +15,9 @@ pub struct Item {
     pub task: TaskKey,
     pub weight: u32,
     pub at: At,
+    /// Grows with every assignment: of tasks that are alike the one leaves that came last, for it may not
+    /// have begun yet.
+    pub since: u64,
 }
 
 /// Where a task is, for the balance.
@@ -36,53 +39,85 @@ pub struct Moves {
     pub leave: Vec<TaskKey>,
 }
 
+/// An item and the place of its connector among those there are.
+#[derive(Clone, Copy)]
+struct Placed<'a> {
+    item: &'a Item,
+    connector: usize,
+}
+
+/// Numbers the connectors of items; how many there are. Those of one connector mostly stand together.
+fn placed(items: &[Item]) -> (Vec<Placed<'_>>, usize) {
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut placed: Vec<Placed<'_>> = Vec::with_capacity(items.len());
+    for item in items {
+        let name = &*item.task.0;
+        let same = placed.last().filter(|last| *last.item.task.0 == *name);
+        let connector = same.map(|last| last.connector).unwrap_or_else(|| {
+            let next = numbers.len();
+            *numbers.entry(name).or_insert(next)
+        });
+        placed.push(Placed { item, connector });
+    }
+    (placed, numbers.len())
+}
+
+/// Tasks that may leave, by weight: the one that came last is the last.
+type Movable<'a> = BTreeMap<u32, BTreeSet<(u64, &'a TaskKey)>>;
+
 /// What a worker has.
 struct Load<'a> {
     worker: &'a WorkerId,
     weight: u64,
     /// Tasks of each connector, so that they are spread.
-    of: BTreeMap<&'a str, u32>,
-    /// Those that may leave, by connector and weight.
-    movable: BTreeMap<&'a str, BTreeMap<u32, BTreeSet<&'a TaskKey>>>,
-    /// The connectors of `movable` by weight and by how many tasks they have here: once somebody asks.
-    ranked: BTreeMap<u32, BTreeSet<(u32, &'a str)>>,
+    of: Vec<u32>,
+    /// Those that may leave again.
+    settled: Vec<Placed<'a>>,
+    /// The same by connector: once somebody asks.
+    movable: BTreeMap<usize, Movable<'a>>,
+    /// The connectors of `movable` by weight and by how many tasks they have here.
+    ranked: BTreeMap<u32, BTreeSet<(u32, usize)>>,
 }
 
 impl<'a> Load<'a> {
-    fn new(worker: &'a WorkerId) -> Load<'a> {
+    fn new(worker: &'a WorkerId, connectors: usize) -> Load<'a> {
         let (movable, ranked) = (BTreeMap::new(), BTreeMap::new());
-        Load { worker, weight: 0, of: BTreeMap::new(), movable, ranked }
+        let of = vec![0; connectors];
+        Load { worker, weight: 0, of, settled: Vec::new(), movable, ranked }
     }
 
-    fn take(&mut self, task: &'a TaskKey, weight: u32) {
-        self.weight += u64::from(weight);
-        self.count(&task.0, |count| count + 1);
+    fn take(&mut self, placed: Placed<'a>) {
+        self.weight += u64::from(placed.item.weight);
+        self.count(placed.connector, |count| count + 1);
     }
 
     /// The same for one that may leave again.
-    fn settle(&mut self, task: &'a TaskKey, weight: u32) {
-        self.take(task, weight);
-        let of_connector = self.movable.entry(&task.0).or_default();
-        of_connector.entry(weight).or_default().insert(task);
+    fn settle(&mut self, placed: Placed<'a>) {
+        self.take(placed);
+        self.settled.push(placed);
     }
 
-    fn of(&self, connector: &str) -> u32 {
+    fn of(&self, connector: usize) -> u32 {
         self.of.get(connector).copied().unwrap_or(0)
     }
 
     fn rank(&mut self) {
+        for Placed { item, connector } in std::mem::take(&mut self.settled) {
+            let of_connector = self.movable.entry(connector).or_default();
+            of_connector.entry(item.weight).or_default().insert((item.since, &item.task));
+        }
         for (connector, weights) in &self.movable {
-            let count = self.of.get(connector).copied().unwrap_or(0);
+            let count = self.of(*connector);
             for weight in weights.keys() {
                 self.ranked.entry(*weight).or_default().insert((count, *connector));
             }
         }
     }
 
-    fn count(&mut self, connector: &'a str, change: impl Fn(u32) -> u32) {
-        let count = self.of.entry(connector).or_default();
+    fn count(&mut self, connector: usize, change: impl Fn(u32) -> u32) {
+        let Some(count) = self.of.get_mut(connector) else { return };
         let before = std::mem::replace(count, change(*count));
-        for weight in self.movable.get(connector).into_iter().flat_map(BTreeMap::keys) {
+        for weight in self.movable.get(&connector).into_iter().flat_map(BTreeMap::keys) {
             if let Some(connectors) = self.ranked.get_mut(weight)
                 && connectors.remove(&(before, connector))
             {
@@ -92,33 +127,34 @@ impl<'a> Load<'a> {
     }
 
     /// The task whose leaving evens a gap out best, and of those one of the connector that has most here.
-    fn best(&self, gap: u64) -> Option<(&'a TaskKey, u32)> {
+    fn best(&self, gap: u64) -> Option<Leaver<'a>> {
         let half = gap / 2;
         let bound = |weight: u64| u32::try_from(weight).unwrap_or(u32::MAX);
         let (middle, most) = (bound(half + 1), bound(gap.max(half + 1)));
         let below = self.ranked.range(1..middle).next_back();
         let above = self.ranked.range(middle..most).next();
-        let task = |(weight, connectors): (&u32, &BTreeSet<(u32, &'a str)>)| {
+        let task = |(weight, connectors): (&u32, &BTreeSet<(u32, usize)>)| {
             let (count, connector) = *connectors.last()?;
-            let task = *self.movable.get(connector)?.get(weight)?.last()?;
+            let (since, task) = *self.movable.get(&connector)?.get(weight)?.last()?;
             let off = half.abs_diff(u64::from(*weight));
-            Some(((std::cmp::Reverse(off), count, task), *weight))
+            let leaver = Leaver { task, since, connector, weight: *weight };
+            Some(((std::cmp::Reverse(off), count, since, task), leaver))
         };
-        let found = [below, above].into_iter().flatten().filter_map(task).max();
-        found.map(|((_, _, task), weight)| (task, weight))
+        let found = [below, above].into_iter().flatten().filter_map(task);
+        found.max_by_key(|(order, _)| *order).map(|(_, leaver)| leaver)
     }
 
     /// Gives up a task that [`Load::best`] has found.
-    fn drop(&mut self, task: &'a TaskKey, weight: u32) {
+    fn drop(&mut self, leaver: &Leaver<'a>) {
+        let Leaver { task, since, connector, weight } = *leaver;
         self.weight = self.weight.saturating_sub(u64::from(weight));
-        let connector: &'a str = &task.0;
-        if let Some(weights) = self.movable.get_mut(connector)
+        if let Some(weights) = self.movable.get_mut(&connector)
             && let Some(tasks) = weights.get_mut(&weight)
         {
-            tasks.remove(task);
+            tasks.remove(&(since, task));
             if tasks.is_empty() {
                 weights.remove(&weight);
-                let count = self.of.get(connector).copied().unwrap_or(0);
+                let count = self.of(connector);
                 if let Some(connectors) = self.ranked.get_mut(&weight) {
                     connectors.remove(&(count, connector));
                     if connectors.is_empty() {
@@ -129,31 +165,51 @@ impl<'a> Load<'a> {
         }
         self.count(connector, |count| count.saturating_sub(1));
     }
+
+    /// Takes one that another has given up; it stays here for now.
+    fn receive(&mut self, leaver: &Leaver<'a>) {
+        self.weight += u64::from(leaver.weight);
+        self.count(leaver.connector, |count| count + 1);
+    }
+}
+
+/// A task that leaves its worker.
+struct Leaver<'a> {
+    task: &'a TaskKey,
+    since: u64,
+    connector: usize,
+    weight: u32,
 }
 
 /// Balances the tasks over the workers; nothing where there are none.
 pub fn balance(workers: &[WorkerId], items: &[Item]) -> Moves {
     let mut moves = Moves::default();
-    let mut loads: Vec<Load<'_>> = workers.iter().map(Load::new).collect();
-    for item in items {
-        if let At::Worker(worker) = &item.at
+    let (placed, connectors) = placed(items);
+    let mut loads: Vec<Load<'_>> =
+        workers.iter().map(|worker| Load::new(worker, connectors)).collect();
+    for placed in &placed {
+        if let At::Worker(worker) = &placed.item.at
             && let Ok(index) = workers.binary_search(worker)
             && let Some(load) = loads.get_mut(index)
         {
-            load.settle(&item.task, item.weight);
+            load.settle(*placed);
         }
     }
     for at in [At::Nowhere, At::Leaving] {
-        let mut waiting: Vec<&Item> = items.iter().filter(|item| item.at == at).collect();
-        waiting.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.task.cmp(&b.task)));
-        for item in waiting {
+        let mut waiting: Vec<Placed<'_>> =
+            placed.iter().filter(|placed| placed.item.at == at).copied().collect();
+        waiting.sort_by(|a, b| {
+            let (a, b) = (a.item, b.item);
+            b.weight.cmp(&a.weight).then_with(|| a.task.cmp(&b.task))
+        });
+        for placed in waiting {
             let Some(least) = loads.iter().map(|load| load.weight).min() else { continue };
             let ties = loads.iter_mut().filter(|load| load.weight == least);
-            let Some(load) = ties.min_by_key(|load| load.of(&item.task.0)) else { continue };
+            let Some(load) = ties.min_by_key(|load| load.of(placed.connector)) else { continue };
             if at == At::Nowhere {
-                moves.give.push((item.task.clone(), load.worker.clone()));
+                moves.give.push((placed.item.task.clone(), load.worker.clone()));
             }
-            load.take(&item.task, item.weight);
+            load.take(placed);
         }
     }
     even_out(&mut loads, &mut moves);
@@ -175,13 +231,13 @@ fn even_out(loads: &mut [Load<'_>], moves: &mut Moves) {
         if !std::mem::replace(&mut ranked, true) {
             loads.iter_mut().for_each(Load::rank);
         }
-        let Some((task, weight)) = loads.get(from).and_then(|load| load.best(gap)) else { return };
-        moves.leave.push(task.clone());
+        let Some(leaver) = loads.get(from).and_then(|load| load.best(gap)) else { return };
+        moves.leave.push(leaver.task.clone());
         if let Some(load) = loads.get_mut(from) {
-            load.drop(task, weight);
+            load.drop(&leaver);
         }
         if let Some(load) = loads.get_mut(to) {
-            load.take(task, weight);
+            load.receive(&leaver);
         }
     }
 }
@@ -197,7 +253,7 @@ mod tests {
     }
 
     fn item(connector: &str, task: u32, weight: u32, at: At) -> Item {
-        Item { task: (Arc::from(connector), task), weight, at }
+        Item { task: (Arc::from(connector), task), weight, at, since: 0 }
     }
 
     /// Carries the moves out, those that leave as well.
@@ -244,6 +300,18 @@ mod tests {
         let items: Vec<Item> = (0..12).map(|n| item("c", n, 1, at(n))).collect();
         let (items, moved) = settled(&workers, items);
         assert_eq!((loads(&workers, &items), moved), (vec![6, 6], 0));
+    }
+
+    #[test]
+    fn the_task_leaves_that_came_last() {
+        let workers: Vec<WorkerId> = (0..2).map(worker).collect();
+        let since = [4, 9, 7, 2];
+        let items = since.iter().zip(0..).map(|(since, n)| {
+            let at = if n < 3 { 0 } else { 1 };
+            Item { since: *since, ..item("c", n, 1, At::Worker(worker(at))) }
+        });
+        let items: Vec<Item> = items.collect();
+        assert_eq!(balance(&workers, &items).leave, [items[1].task.clone()]);
     }
 
     #[test]

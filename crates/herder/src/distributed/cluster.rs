@@ -176,6 +176,8 @@ impl Change {
 pub struct Entry {
     /// None: deleted, or not read yet.
     pub config: Option<Props>,
+    /// Its [`fingerprint`], which is asked for often.
+    of: u64,
     /// None: STARTED.
     pub target: Option<Target>,
     pub tasks: Vec<Props>,
@@ -186,6 +188,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// What tells its configuration from others.
+    pub fn of(&self) -> u64 {
+        self.of
+    }
+
     pub fn target(&self) -> Target {
         self.target.unwrap_or(Target::Started)
     }
@@ -241,6 +248,7 @@ impl Cluster {
                 if config.is_none() {
                     entry.tasks.clear();
                 }
+                entry.of = config.as_ref().map_or(0, fingerprint);
                 entry.config = config;
             }
             Change::Target { target, .. } => entry.target = target,
@@ -264,7 +272,7 @@ impl Cluster {
 }
 
 /// What tells one configuration from another, on every worker and in every version the same (FNV-1a).
-pub fn fingerprint(config: &Props) -> u64 {
+fn fingerprint(config: &Props) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |bytes: &[u8]| {
         for byte in bytes {

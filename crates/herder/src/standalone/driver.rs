@@ -34,6 +34,7 @@ impl Message {
             }
             Told::OffsetsAltered { name, outcome } => Event::OffsetsAltered { name, outcome },
             Told::Ended((name, epoch, task)) => Event::TaskEnded { name, epoch, task },
+            Told::Again((name, epoch, task)) => Event::Again { name, epoch, task },
             Told::Started { key, handle } => return Some(Message::Started { key, handle }),
             Told::Fenced { .. } => return None,
         }))
@@ -188,6 +189,7 @@ impl Driver {
         let task = |(number, config): (u32, &Props)| TaskView {
             config: config.clone(),
             elsewhere: None,
+            url: None,
             restarting: connector.restarting.contains(&number),
             status: self.hands.status(&(name.to_owned(), connector.epoch, number)),
         };

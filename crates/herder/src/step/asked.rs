@@ -187,7 +187,7 @@ fn retarget(id: u64, name: &str, connector: &mut Connector, target: Target) -> V
 }
 
 /// Tasks that are about to stop, or do not run, start anew anyway.
-fn restart_task(name: &str, connector: &mut Connector, task: u32) -> Option<Action> {
+pub(super) fn restart_task(name: &str, connector: &mut Connector, task: u32) -> Option<Action> {
     let runs = connector.running.contains(&task) && !connector.stopping;
     if !runs || !connector.restarting.insert(task) {
         return None;

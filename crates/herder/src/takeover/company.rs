@@ -136,7 +136,7 @@ pub fn no_java_workers(
             Ok(company) => return company.without_java(group),
             Err(error) if error.kind == api::ErrorKind::Retriable => {
                 let pause = pauses.failed(1.0);
-                if pauses.attempts() == 1 {
+                if pauses.attempts() == 3 {
                     tracing::warn!("who is in group {group}: {}; asked again", error.report());
                 }
                 crate::distributed::log::rest(pause, stopped);

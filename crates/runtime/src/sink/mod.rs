@@ -8,6 +8,7 @@ mod lane;
 mod mailbox;
 mod mirror;
 mod rebalance;
+mod renewal;
 mod settings;
 mod shared;
 mod start;
@@ -16,6 +17,7 @@ mod stop;
 pub use lane::{Closing, Lane, LaneSettings};
 pub use mailbox::Limits;
 pub use mirror::Mirror;
+pub use renewal::{Again, Renewal};
 pub use settings::{DeadLetterSettings, SinkTaskSettings, Topics};
 pub use start::{MIRROR, Starts, kafka_error};
 pub use stop::StopMode;
@@ -140,7 +142,15 @@ impl Threads {
                     status.state = State::Unassigned;
                 }
             }),
-            Err(error) => shared.status.fail(&self.settings.error_log.failure(error)),
+            Err(error) => {
+                let renewal = self.settings.renewal.as_ref().filter(|_| Renewal::helps(&error));
+                shared.status.fail(&self.settings.error_log.failure(error));
+                if let Some(renewal) = renewal {
+                    let notice = Some(renewal::NOTICE.to_owned());
+                    shared.status.update(|status| status.notice = notice);
+                    renewal.watch(&self.stop);
+                }
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Everything a sink task needs to know, already checked and resolved.
 
+use super::Renewal;
 use crate::errors::ErrorLog;
 use kafka::settings::Reset;
 use std::time::Duration;
@@ -88,6 +89,8 @@ pub struct SinkTaskSettings {
     pub tolerance_ratio_max: f64,
     pub error_log: ErrorLog,
     pub dead_letters: Option<DeadLetterSettings>,
+    /// For a task whose secrets may change while it runs.
+    pub renewal: Option<Renewal>,
 }
 
 #[cfg(test)]

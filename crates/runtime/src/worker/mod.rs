@@ -19,6 +19,7 @@ pub use hand_over::{Committed, SinkStanding};
 pub use listing::{PluginInfo, PluginKind, UnknownPlugin};
 pub use offsets::{Change, OffsetsChange};
 pub use outside::VALIDATE_CONNECT;
+pub use start::TaskHooks;
 pub use task::TaskHandle;
 pub use validate::Validated;
 
@@ -62,7 +63,7 @@ pub struct Worker {
     props: Props,
     config: WorkerConfig,
     plugins: Plugins,
-    providers: Providers,
+    providers: Arc<Providers>,
     /// `host:port` of the first REST listener; part of a sink task's static member id.
     address: String,
     /// Where sources stood, for those that keep it in the worker's file; opened for the first.
@@ -85,7 +86,7 @@ impl Worker {
             props,
             config,
             plugins,
-            providers,
+            providers: Arc::new(providers),
             address,
             offset_file: Mutex::default(),
             started: SystemTime::now(),

@@ -5,7 +5,8 @@ use super::{SELF_ASSIGN, TaskHandle, Worker, config_error};
 use crate::chain::Chain;
 use crate::errors::ErrorLog;
 use crate::sink::{
-    DeadLetterSettings, SinkTaskHandle, SinkTaskSettings, TaskMaker, Topics, spawn_sink_task,
+    Again, DeadLetterSettings, Renewal, SinkTaskHandle, SinkTaskSettings, TaskMaker, Topics,
+    spawn_sink_task,
 };
 use crate::source::Confirm;
 use crate::status::StatusCell;
@@ -36,20 +37,28 @@ const COMMIT_INTERVAL_MS_MAX: u64 = 5_000;
 /// New topics are looked for at least this often.
 const TOPICS_REFRESH_MS_MAX: u64 = 30_000;
 
+/// What a task asks of whoever started it.
+pub struct TaskHooks {
+    /// Where others could have the task too: asked by a source that writes in transactions.
+    pub confirm: Option<Confirm>,
+    /// Called where the task has failed and would do better if it were started once more.
+    pub again: Again,
+}
+
 impl Worker {
     /// Starts a task. Its configuration is one of [`Worker::task_configs`]; what it does not allow
-    /// shows as a FAILED status. `confirm` is asked by a source that writes in transactions.
+    /// shows as a FAILED status.
     pub fn start_task(
         &self,
         name: &str,
         task: u32,
         raw: &Props,
         status: StatusCell,
-        confirm: Option<Confirm>,
+        hooks: TaskHooks,
     ) -> TaskHandle {
         let _entered = tracing::info_span!("task", connector = name, task).entered();
         status.metrics().starting();
-        match self.try_start(name, task, raw, &status, confirm) {
+        match self.try_start(name, task, raw, &status, hooks) {
             Ok(handle) => handle,
             Err(error) => {
                 let error = self.discreet(raw, error);
@@ -64,15 +73,17 @@ impl Worker {
         task: u32,
         raw: &Props,
         status: &StatusCell,
-        confirm: Option<Confirm>,
+        hooks: TaskHooks,
     ) -> Result<TaskHandle, Error> {
         let props = self.resolve(raw)?.props;
         match self.connector(&props)? {
             Connector::Sink(sink) => {
-                self.start_sink(name, task, props, sink, status).map(TaskHandle::Sink)
+                let providers = self.providers.clone();
+                let renewal = Renewal::new(providers, raw, &props, hooks.again);
+                self.start_sink(name, task, props, sink, (status, renewal)).map(TaskHandle::Sink)
             }
             Connector::Source(source) => self
-                .start_source(name, task, &props, source.as_ref(), status, confirm)
+                .start_source(name, task, &props, source.as_ref(), status, hooks.confirm)
                 .map(TaskHandle::Source),
         }
     }
@@ -83,10 +94,11 @@ impl Worker {
         task: u32,
         props: Props,
         connector: Box<dyn SinkConnector>,
-        status: &StatusCell,
+        (status, renewal): (&StatusCell, Option<Renewal>),
     ) -> Result<SinkTaskHandle, Error> {
         let config = SinkConnectorConfig::parse(&props).map_err(config_error)?;
-        let settings = self.task_settings(name, task, &props, &config)?;
+        let settings =
+            SinkTaskSettings { renewal, ..self.task_settings(name, task, &props, &config)? };
         let key = self.converter("key.converter", Side::Key, &props)?;
         let value = self.converter("value.converter", Side::Value, &props)?;
         let header = self.converter(HEADER_CONVERTER, Side::Header, &props)?;
@@ -160,6 +172,7 @@ impl Worker {
                     config.dead_letter_context_headers,
                 ),
             )?,
+            renewal: None,
         })
     }
 

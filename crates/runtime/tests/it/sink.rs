@@ -92,6 +92,7 @@ impl Bench {
                 coordinates: false,
             },
             dead_letters: None,
+            renewal: None,
         };
         change(&mut settings);
         let store = self.store.clone();

@@ -71,6 +71,7 @@ async fn serve(
         let group = own.config().group_id.clone().unwrap_or_default();
         no_java_workers(&settings.config.admin, &group, &stopped)?;
         let offsets = LogSettings::of_worker(own.props(), Store::Offsets)?;
+        settings.look(&offsets.topic, &stopped)?;
         own.keep_offsets_in(Arc::new(OffsetLog::open(offsets, &stopped)?));
         Herder::start_distributed(own, settings, &stopped)
     });

@@ -44,7 +44,7 @@ impl Mode {
                 OfMode { worker: config.worker, state_file: config.state_file, cluster: None }
             }
             Mode::Distributed => {
-                let config = DistributedConfig::parse(props)?;
+                let config = DistributedConfig::of(props)?;
                 let worker = config.worker.clone();
                 OfMode { worker, state_file: None, cluster: Some(config) }
             }

@@ -315,3 +315,42 @@ fn secrets_are_not_shown() {
         }
     }
 }
+
+/// B011: a secret that was changed reaches a task whose login is refused, without a call.
+#[test]
+fn a_rotated_secret_reaches_the_task_that_needs_it() {
+    let mut route = Route::new("rotated", 1);
+    // Who logs in is the secret here, for this server believes every password.
+    let [old, new] = ["old", "new"].map(|which| format!("{}_{which}", route.name()));
+    for role in [&old, &new] {
+        route.database.execute(&format!("CREATE ROLE \"{role}\" LOGIN SUPERUSER"));
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("secrets.properties");
+    std::fs::write(&file, format!("who={old}\n")).expect("a file");
+    let url = route.database.url();
+    let place = url.rsplit_once('@').expect("a user").1;
+    route.url = format!("postgresql://{place}?sslmode=disable");
+    let reference = format!("${{file:{}:who}}", file.display());
+    let setup = route.worker(&[("connection.user", &reference)]);
+    let setup = setup.worker("config.providers", "file");
+    let worker = setup.worker("config.providers.file.class", "FileConfigProvider").start();
+    route.produce(0, 20);
+    route.wait_for_all(20);
+    route.database.execute(&format!("ALTER ROLE \"{old}\" NOLOGIN"));
+    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename";
+    route.database.query(&format!("{kill} = '{old}'"));
+    route.produce(20, 20);
+    let trace = wait_failed(&worker, route.name());
+    assert!(trace.contains("28000"), "{trace}");
+    let notice = eventually(PATIENCE, "what it waits for is told", || {
+        task(&worker, route.name())["copycat"]["notice"].as_str().map(str::to_owned)
+    });
+    assert!(notice.contains("starts again by itself"), "{notice}");
+    std::fs::write(&file, format!("who={new}\n")).expect("a file");
+    route.expect_exactly(&route.each(40));
+    wait_running(&worker, route.name());
+    drop(worker);
+    route.database.execute(&format!("REASSIGN OWNED BY \"{old}\" TO CURRENT_USER"));
+    route.database.execute(&format!("DROP ROLE \"{old}\", \"{new}\""));
+}

@@ -4,17 +4,20 @@
 //! Who comes second is refused, while the first is there: by the words of workers in the status topic, the
 //! leader's records in the config topic, and the position that leaders write to the group.
 
+use super::super::log::too_many;
 use super::super::records::Said;
 use super::ClusterSettings;
 use api::{Error, ErrorKind, Result};
 use kafka::{Admin, Position};
-use runtime::kafka_error;
+use runtime::{CompactedTopic, kafka_error};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+/// At which attempt it is said what is waited for: brokers that start take a moment.
+const TOLD_AT: u64 = 3;
 
 /// By group: the topic, and a worker.
 type Seen = BTreeMap<Arc<str>, (String, Arc<str>)>;
@@ -80,19 +83,39 @@ pub(super) fn mark(settings: &ClusterSettings) -> String {
     Value::Object(topics.into_iter().collect()).to_string()
 }
 
+/// Looks at all topics of a cluster that are there, before any that is not there is made: a worker that
+/// is refused leaves nothing behind.
+///
+/// # Errors
+/// One cannot be used, or the group has others, with what to do about it.
+pub(super) fn look(settings: &ClusterSettings, offsets: &CompactedTopic) -> Result<()> {
+    let admin = Admin::new(&settings.config.admin).map_err(kafka_error)?;
+    let config = &settings.config.topic;
+    for topic in [offsets, &settings.status.topic] {
+        topic.look(&admin)?;
+    }
+    if let Some(partitions @ 2..) = config.look(&admin)? {
+        return Err(too_many(config, partitions));
+    }
+    match settings.members.look(&admin)? {
+        Some(partitions) => has_these_topics(settings, &admin, partitions),
+        None => Ok(()),
+    }
+}
+
 /// The group is one of this worker's topics, or nobody is in it.
 ///
 /// # Errors
 /// It has others, with what to do about it.
-pub(super) fn has_these_topics(settings: &ClusterSettings, partitions: i32) -> Result<()> {
-    let admin = Admin::new(&settings.config.admin).map_err(kafka_error)?;
+fn has_these_topics(settings: &ClusterSettings, admin: &Admin, partitions: usize) -> Result<()> {
     let found = match admin.group_offsets(&settings.group, ASK_TIMEOUT) {
         Ok(found) => found,
         Err(error) if error.is_retriable() => return Err(kafka_error(error)),
         // A group that there is not, or that may not be asked about: joining will tell.
         Err(_) => return Ok(()),
     };
-    let (topic, last) = (settings.members.name.as_str(), partitions - 1);
+    let last = i32::try_from(partitions).unwrap_or(i32::MAX) - 1;
+    let topic = settings.members.name.as_str();
     let own = |position: &&Position| *position.tp.topic == *topic && position.tp.partition == last;
     let written = found.iter().find(own).map(|position| position.metadata.as_str());
     let written: Option<Value> = written.and_then(|text| serde_json::from_str(text).ok());
@@ -119,15 +142,19 @@ pub(super) fn until_answered(
     stopped: &dyn Fn() -> bool,
     mut ask: impl FnMut() -> Result<()>,
 ) -> Result<()> {
-    loop {
+    for attempt in 1_u64.. {
         match ask() {
             Err(_) if stopped() => return Err(Error::cancelled()),
             Err(error) if error.kind == ErrorKind::Retriable => {
+                if attempt == TOLD_AT {
+                    tracing::warn!("the topics of the cluster: {}; tried again", error.report());
+                }
                 super::super::log::rest(Duration::from_millis(500), stopped);
             }
             outcome => return outcome,
         }
     }
+    Err(Error::cancelled())
 }
 
 /// Tells of settings that another worker has otherwise, each once.

@@ -55,7 +55,6 @@ impl Driver {
         for key in &keys {
             self.topic_gone(key);
         }
-        self.stale = true;
         let Some(log) = self.status.as_ref().filter(|_| !keys.is_empty()) else {
             let _gone = reply.send(Ok(Done::Done));
             return;
@@ -70,7 +69,7 @@ impl Driver {
         if let StatusKey::Topic { topic, connector } = key {
             self.hands.topics(connector).remove(topic);
             self.reports.unsaid(key);
-            self.stale = true;
+            self.stale.connector(&connector.as_str().into());
         }
     }
 

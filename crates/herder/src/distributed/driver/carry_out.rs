@@ -37,10 +37,12 @@ impl Driver {
                 self.hands.fence(name.to_string(), attempt, config, producers);
             }
             Action::StartTask { task: (name, task), token, config } => {
+                self.stale.connector(&name);
                 let confirm = confirm::hook((name.clone(), task), token, self.tell.clone());
                 self.hands.start_task((name.to_string(), token, task), config, Some(confirm));
             }
             Action::StopTask { task: (name, task), token, .. } => {
+                self.stale.connector(&name);
                 self.hands.stop_task((name.to_string(), token, task), StopMode::Leave);
             }
             Action::Answer { .. } | Action::Exit => {}
@@ -80,7 +82,7 @@ impl Driver {
     }
 
     pub(super) fn answer(&mut self, id: u64, outcome: std::result::Result<Done, Answered>) {
-        let Some(reply) = self.replies.remove(&id) else { return };
+        let Some((_, reply)) = self.replies.remove(&id) else { return };
         let outcome = outcome.map_err(|answered| match answered {
             Answered::Refused(refusal) => refusal.into(),
             Answered::NotLeader => HerderError::Elsewhere,

@@ -33,7 +33,8 @@ use api::Result;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use kafka::ClientSettings;
 use report::Reports;
-use runtime::{CompactedTopic, TaskHandle, Worker};
+use runtime::{CompactedTopic, StopMode, TaskHandle, Worker};
+use show::{Restarts, Stale};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,6 +119,17 @@ pub(crate) enum Input {
     Confirm(confirm::Question),
 }
 
+impl ClusterSettings {
+    /// Looks whether the cluster's topics can be used, those that are there, and makes none. `offsets`
+    /// is the one of sources. Waits for brokers until `stopped` says otherwise.
+    ///
+    /// # Errors
+    /// One cannot be used, or the workers of the group have others, with what to do about it; cancelled.
+    pub fn look(&self, offsets: &CompactedTopic, stopped: &dyn Fn() -> bool) -> Result<()> {
+        alike::until_answered(stopped, || alike::look(self, offsets))
+    }
+}
+
 impl Herder {
     /// Starts a driver that shares the connectors of a cluster. Waits until the topics are there and
     /// were read, or `stopped` says otherwise.
@@ -160,7 +172,8 @@ struct Driver {
     me: WorkerId,
     settings: ClusterSettings,
     view: Arc<RwLock<View>>,
-    replies: BTreeMap<u64, oneshot::Sender<Answer>>,
+    /// Who waits for an answer, and about which connector.
+    replies: BTreeMap<u64, (Arc<str>, oneshot::Sender<Answer>)>,
     tell: Sender<Input>,
     config: Option<KafkaLog>,
     status: Option<Arc<KafkaLog>>,
@@ -181,8 +194,8 @@ struct Driver {
     /// Ends when the group has been left.
     left: Receiver<()>,
     started: Instant,
-    /// Something may look different to readers.
-    stale: bool,
+    stale: Stale,
+    restarts: Restarts,
 }
 
 impl Driver {
@@ -193,16 +206,15 @@ impl Driver {
             let wait = next_tick.saturating_duration_since(Instant::now());
             match inbox.recv_timeout(wait) {
                 Ok(input) => exit = self.take(input),
-                Err(RecvTimeoutError::Timeout) => {
-                    next_tick = Instant::now() + TICK;
-                    exit = self.step(Event::Tick);
-                    self.renew_key();
-                    self.report();
-                    self.stale |= self.waits.take_changed();
-                }
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if self.stale && inbox.is_empty() {
+            // Time passes as well where there is always something to be taken.
+            if !exit && Instant::now() >= next_tick {
+                next_tick = Instant::now() + TICK;
+                exit = self.tick();
+            }
+            if self.stale.is_any() && inbox.is_empty() {
                 self.show();
             }
         }
@@ -214,11 +226,25 @@ impl Driver {
     }
 
     /// True once everything has ended.
+    fn tick(&mut self) -> bool {
+        let exit = self.step(Event::Tick);
+        self.renew_key();
+        self.report();
+        if self.waits.take_changed() {
+            self.stale.rest();
+        }
+        let stale = &mut self.stale;
+        self.restarts.expire(|name| stale.connector(name));
+        exit
+    }
+
+    /// True once everything has ended.
     fn take(&mut self, input: Input) -> bool {
         let event = match input {
             Input::Event(event) => event,
             Input::Command(Command::Ask { id, request, reply }) => {
-                self.replies.insert(id, reply);
+                let name: Arc<str> = request.name().into();
+                self.replies.insert(id, (name, reply));
                 Event::Asked { id, request }
             }
             Input::Command(Command::OfCluster { what, reply }) => {
@@ -243,16 +269,20 @@ impl Driver {
             }
             Input::KeyRead(key) => {
                 self.keys.read(key, Instant::now());
-                self.stale = true;
+                self.stale.rest();
                 return false;
             }
             Input::StatusesRead(keys) => {
-                keys.iter().for_each(|key| self.status_read(key));
-                self.stale = true;
+                for key in &keys {
+                    self.status_read(key);
+                    self.restarts.said(key);
+                    self.stale.connector(&key.connector().into());
+                }
                 return false;
             }
             Input::Unsaid(key) => {
                 self.reports.unsaid(&key);
+                self.stale.rest();
                 return false;
             }
             Input::Confirm(question) => {
@@ -260,8 +290,28 @@ impl Driver {
                 return false;
             }
         };
-        self.stale = true;
+        self.note(&event);
         self.step(event)
+    }
+
+    /// What an event makes look different.
+    fn note(&mut self, event: &Event) {
+        self.stale.rest();
+        match event {
+            Event::Config { changes, live } => {
+                for change in changes {
+                    change.name().into_iter().for_each(|name| self.stale.connector(name));
+                    if *live {
+                        self.restarts.asked(change);
+                    }
+                }
+            }
+            Event::TasksMade { name, .. }
+            | Event::OffsetsAltered { name, .. }
+            | Event::Fenced { name, .. }
+            | Event::TaskEnded { task: (name, _), .. } => self.stale.connector(name),
+            _ => {}
+        }
     }
 
     fn told(&mut self, told: Told) -> Option<Event> {
@@ -280,6 +330,11 @@ impl Driver {
             }
             Told::Started { key, handle } => {
                 self.task_started(key, handle);
+                return None;
+            }
+            Told::Again(key) => {
+                // It is still this worker's, and starts again when it has ended.
+                self.hands.stop_task(key, StopMode::Stay);
                 return None;
             }
             Told::Ended(key) => {
@@ -303,8 +358,8 @@ impl Driver {
     }
 
     fn task_started(&mut self, key: TaskKey, handle: TaskHandle) {
+        self.stale.connector(&key.0.as_str().into());
         self.hands.started(key, handle);
-        self.stale = true;
     }
 
     /// Where this worker leads, workers have a key that is good.
@@ -336,6 +391,13 @@ impl Driver {
         others.into_iter().for_each(|action| self.carry_out(action));
         if !answers.is_empty() {
             // Whoever is answered finds what was asked for.
+            for action in &answers {
+                if let Action::Answer { id, .. } = action
+                    && let Some((name, _)) = self.replies.get(id)
+                {
+                    self.stale.connector(name);
+                }
+            }
             self.show();
         }
         for action in answers {

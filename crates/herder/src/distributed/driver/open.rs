@@ -1,6 +1,7 @@
 //! How a driver begins: the topics are looked at and read, then its threads start.
 
 use super::alike::{self, Strangers, until_answered};
+use super::show::{Restarts, Stale};
 use super::waits::Waits;
 use super::{
     ClusterSettings, Driver, Input, asked, confirm, readers, seats, spawn, workers, writer,
@@ -118,9 +119,7 @@ impl Driver {
         stopped: &dyn Fn() -> bool,
     ) -> Result<Driver> {
         let me = WorkerId { name: settings.worker_id.as_str().into(), run: run_number() };
-        // First what may be refused: nothing has begun then.
         let partitions = seats::ensure_members(&settings, stopped)?;
-        until_answered(stopped, || alike::has_these_topics(&settings, partitions))?;
         let (statuses, waits) = (Arc::default(), Waits::default());
         let shared = Shared { statuses, waits, tell, partitions };
         let Logs { config, status } = Logs::open(&settings, &shared, stopped)?;
@@ -168,7 +167,8 @@ impl Driver {
             leaving,
             left,
             started: Instant::now(),
-            stale: true,
+            stale: Stale::default(),
+            restarts: Restarts::default(),
         })
     }
 }

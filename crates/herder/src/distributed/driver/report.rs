@@ -49,13 +49,17 @@ impl Driver {
             return;
         }
         let mut words = self.tasks();
-        words.extend(self.paused());
-        if self.member.leads() {
+        // Only tasks change by themselves.
+        let changed = self.stale.take_unsaid();
+        if changed {
+            words.extend(self.paused());
+        }
+        if changed && self.member.leads() {
             words.extend(self.connectors());
         }
         words.into_iter().for_each(|(key, word)| self.put(key, word));
         self.topic_uses();
-        if self.member.leads() {
+        if changed && self.member.leads() {
             self.strays();
         }
     }

@@ -1,13 +1,89 @@
 //! What readers see of a cluster: every connector, with tasks wherever they run.
+//!
+//! Invariants: only what may look different is made anew, for there may be a thousand connectors; a
+//! task of a configuration that was changed since is not shown as running.
 
 use super::Driver;
-use crate::distributed::cluster::{Entry, Slot};
-use crate::distributed::topics::{ConnectorStatuses, Reported, Status};
+use crate::distributed::cluster::{Change, Entry, Slot, TaskKey};
+use crate::distributed::topics::{ConnectorStatuses, Reported, Status, StatusKey};
+use crate::state::Target;
 use crate::view::{ConnectorView, Leader, TaskView};
 use config::Props;
 use runtime::{ActiveTopics, State, StatusCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a task elsewhere may take until it says that it starts again.
+const RESTART_HEARD: Duration = Duration::from_secs(2);
+
+/// What may look different to readers than it did when it was last published.
+#[derive(Default)]
+pub(super) struct Stale {
+    any: bool,
+    connectors: BTreeSet<Arc<str>>,
+    /// Whether this worker led then: leaders know more of every connector.
+    led: bool,
+    /// Something has changed since statuses were last written.
+    unsaid: bool,
+}
+
+impl Stale {
+    pub(super) fn connector(&mut self, name: &Arc<str>) {
+        self.rest();
+        self.connectors.insert(name.clone());
+    }
+
+    /// Whatever is not of one connector.
+    pub(super) fn rest(&mut self) {
+        (self.any, self.unsaid) = (true, true);
+    }
+
+    pub(super) fn is_any(&self) -> bool {
+        self.any
+    }
+
+    pub(super) fn take_unsaid(&mut self) -> bool {
+        std::mem::take(&mut self.unsaid)
+    }
+}
+
+/// Tasks that were asked to start again and have not said yet that they do.
+#[derive(Default)]
+pub(super) struct Restarts(BTreeMap<TaskKey, Instant>);
+
+impl Restarts {
+    /// Takes a change that was just read in.
+    pub(super) fn asked(&mut self, change: &Change) {
+        if let Change::Restart { name, tasks } = change {
+            let until = Instant::now() + RESTART_HEARD;
+            self.0.extend(tasks.iter().map(|task| ((name.clone(), *task), until)));
+        }
+    }
+
+    /// Somebody has said how something is.
+    pub(super) fn said(&mut self, key: &StatusKey) {
+        if let StatusKey::Task(name, task) = key {
+            self.0.remove(&(name.as_str().into(), *task));
+        }
+    }
+
+    /// Forgets those of which nothing was heard, and tells their connectors.
+    pub(super) fn expire(&mut self, mut tell: impl FnMut(&Arc<str>)) {
+        let now = Instant::now();
+        self.0.retain(|(name, _), until| {
+            let stays = *until > now;
+            if !stays {
+                tell(name);
+            }
+            stays
+        });
+    }
+
+    fn is_on(&self, name: &str, task: u32) -> bool {
+        !self.0.is_empty() && self.0.contains_key(&(name.into(), task))
+    }
+}
 
 /// Statuses as they were read, to be shown as if the task were here.
 fn told(status: Option<&Status>) -> (bool, StatusCell) {
@@ -27,33 +103,43 @@ fn told(status: Option<&Status>) -> (bool, StatusCell) {
 impl Driver {
     /// Publishes what is known now.
     pub(super) fn show(&mut self) {
-        self.stale = false;
-        let connectors = &self.member.cluster().connectors;
-        let there = connectors.iter().filter(|(_, entry)| entry.config.is_some());
-        let names: Vec<Arc<str>> = there.map(|(name, _)| name.clone()).collect();
-        let mut shown = BTreeMap::new();
-        for name in names {
-            let topics = self.topics(&name);
-            if let Some(entry) = self.member.cluster().connectors.get(&name) {
-                let view = self.connector_view(&name, entry, topics);
-                shown.insert(name.to_string(), Arc::new(view));
-            }
+        let leads = self.member.leads();
+        let mut names = std::mem::take(&mut self.stale.connectors);
+        if std::mem::replace(&mut self.stale.led, leads) != leads {
+            names.extend(self.member.cluster().connectors.keys().cloned());
         }
+        self.stale.any = false;
+        let views: Vec<(Arc<str>, Option<Arc<ConnectorView>>)> =
+            names.into_iter().map(|name| (name.clone(), self.connector(&name))).collect();
         let leader = match &self.member.cluster().led_by {
-            _ if self.member.leads() => Leader::Here,
+            _ if leads => Leader::Here,
             Some(other) if *other != self.me => {
                 self.urls.get(other).map_or(Leader::Nobody, |url| Leader::At(url.clone()))
             }
             _ => Leader::Nobody,
         };
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        view.connectors = shown;
+        for (name, shown) in views {
+            match shown {
+                Some(shown) => view.connectors.insert(name.to_string(), shown),
+                None => view.connectors.remove(&*name),
+            };
+        }
         view.version = self.member.cluster().version;
         view.keys = self.keys.clone();
         view.leader = leader;
         view.ready |= self.member.is_seated();
         view.joining = !view.ready;
         view.waits = self.waits.text();
+    }
+
+    /// A connector as it looks now; none where it is no more.
+    fn connector(&mut self, name: &str) -> Option<Arc<ConnectorView>> {
+        let there = |entry: &&Entry| entry.config.is_some();
+        self.member.cluster().connectors.get(name).filter(there)?;
+        let topics = self.topics(name);
+        let entry = self.member.cluster().connectors.get(name)?;
+        Some(Arc::new(self.connector_view(name, entry, topics)))
     }
 
     fn connector_view(
@@ -73,8 +159,14 @@ impl Driver {
                 .filter(|status| status.state == Reported::Failed && !self.member.leads())
                 .map(|status| status.trace.clone().unwrap_or_default()),
         };
-        let task =
-            |(number, config): (u32, &Props)| self.task_view(name, entry, number, config, known);
+        let made_of = entry.placement.as_ref().and_then(|placement| placement.made_of);
+        let replaced =
+            entry.target() == Target::Started && failure.is_none() && made_of != Some(entry.of());
+        let task = |(number, config): (u32, &Props)| {
+            let known = known.filter(|_| !replaced);
+            let view = self.task_view(name, entry, number, config, known);
+            if replaced { TaskView { status: StatusCell::default(), ..view } } else { view }
+        };
         let tasks = (0..).zip(&entry.tasks).map(task).collect();
         let worker = self.hands.worker();
         ConnectorView {
@@ -99,9 +191,10 @@ impl Driver {
     ) -> TaskView {
         let slot = entry.placement.as_ref().and_then(|p| p.slots.get(number as usize));
         let worker = slot.and_then(Slot::worker);
-        let (elsewhere, (restarting, status)) = match (slot, worker) {
+        let (elsewhere, (mut restarting, status)) = match (slot, worker) {
             (Some(Slot::Held { token, .. }), Some(worker)) if *worker == self.me => {
-                (None, (false, self.hands.status(&(name.to_owned(), *token, number))))
+                let key = (name.to_owned(), *token, number);
+                (None, (self.hands.is_ending(&key), self.hands.status(&key)))
             }
             (_, Some(worker)) => {
                 // What another worker said of it before is no news of this one.
@@ -111,7 +204,9 @@ impl Driver {
             }
             _ => (None, told(None)),
         };
-        TaskView { config: config.clone(), elsewhere, restarting, status }
+        restarting |= elsewhere.is_some() && self.restarts.is_on(name, number);
+        let url = worker.filter(|_| elsewhere.is_some()).and_then(|worker| self.urls.get(worker));
+        TaskView { config: config.clone(), elsewhere, url: url.cloned(), restarting, status }
     }
 
     /// The topics that tasks here have used, and those that others have told of.

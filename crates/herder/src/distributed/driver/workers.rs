@@ -55,7 +55,7 @@ impl Driver {
                 self.workers.heard.remove(&worker);
             }
         }
-        self.stale = true;
+        self.stale.rest();
         let exit = self.step(Event::Claim { worker, claim: said.map(|said| said.claim) });
         self.answer_drains();
         exit

@@ -271,7 +271,8 @@ pub(crate) fn ensure_topic(
             Ok(found) => return Ok(found),
             Err(error) if error.kind == api::ErrorKind::Retriable => {
                 let pause = pauses.failed(1.0);
-                if pauses.attempts() == 1 {
+                // A new cluster is not ready at once: the first two are not worth a word.
+                if pauses.attempts() == 3 {
                     tracing::warn!("topic {}: {}; tried again", topic.name, error.report());
                 }
                 rest(pause, stopped);

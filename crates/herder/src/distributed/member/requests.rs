@@ -4,7 +4,7 @@
 
 use super::lead::{Altering, Made, Wanted, Write};
 use super::{Action, Answered, Kind, Member};
-use crate::distributed::cluster::{Change, Entry, Placement, fingerprint};
+use crate::distributed::cluster::{Change, Entry, Placement};
 use crate::state::{Done, OffsetsRefused, Refusal, Request, Target};
 use config::{Given, Props};
 use runtime::OffsetsChange;
@@ -142,7 +142,7 @@ impl Member {
             return refuse(id, Refusal::Invalid { message }, actions);
         }
         let incarnation = entry.placement.as_ref().map(|placement| placement.incarnation);
-        let of = entry.config.as_ref().map(fingerprint);
+        let of = entry.config.as_ref().map(|_| entry.of());
         if let (Some(incarnation), Some(of), Some(lead)) = (incarnation, of, &mut self.lead) {
             lead.making.remove(name);
             lead.failures.remove(name);

@@ -8,7 +8,7 @@ use super::lead::{Made, Making};
 use super::{Action, Member};
 use crate::distributed::assignment::{At, Item, balance};
 use crate::distributed::cluster::{Change, Cluster, Entry, Placement, Slot, Stance};
-use crate::distributed::cluster::{TaskKey, WorkerId, fingerprint};
+use crate::distributed::cluster::{TaskKey, WorkerId};
 use crate::distributed::membership::View;
 use crate::state::Target;
 use config::Props;
@@ -226,12 +226,8 @@ impl Member {
             }
             Target::Paused => {}
             Target::Started => {
-                let wanted = Wanted {
-                    name,
-                    of: fingerprint(config),
-                    incarnation: placement.incarnation,
-                    config,
-                };
+                let wanted =
+                    Wanted { name, of: entry.of(), incarnation: placement.incarnation, config };
                 if self.lacks_tasks(&wanted, entry, &placement, draft.now_ms) {
                     self.make_tasks(&wanted, actions);
                 } else {
@@ -364,7 +360,11 @@ impl Member {
                     Slot::Leaving { .. } if stays => At::Leaving,
                     _ => continue,
                 };
-                items.push(Item { task: (name.clone(), number), weight, at });
+                let since = match slot {
+                    Slot::Held { token, .. } => *token,
+                    Slot::Free | Slot::Leaving { .. } => 0,
+                };
+                items.push(Item { task: (name.clone(), number), weight, at, since });
             }
         }
         let moves = balance(takers, &items);

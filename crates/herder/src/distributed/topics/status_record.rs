@@ -52,6 +52,14 @@ impl StatusKey {
         }
     }
 
+    /// The connector that it is about.
+    pub fn connector(&self) -> &str {
+        let (StatusKey::Connector(name)
+        | StatusKey::Task(name, _)
+        | StatusKey::Topic { connector: name, .. }) = self;
+        name
+    }
+
     /// The record that takes away what is known under the key.
     pub fn tombstone(&self) -> Written {
         (self.text().into_bytes(), None)

@@ -85,9 +85,7 @@ impl Statuses {
     }
 
     fn remove(&mut self, key: &StatusKey) -> bool {
-        let (StatusKey::Connector(name)
-        | StatusKey::Task(name, _)
-        | StatusKey::Topic { connector: name, .. }) = key;
+        let name = key.connector();
         let Some(statuses) = self.connectors.get_mut(name) else { return false };
         let was_there = match key {
             StatusKey::Connector(_) => {
