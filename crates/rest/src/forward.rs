@@ -24,7 +24,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use herder::Leader;
-use herder::distributed::keys::SessionKey;
+use herder::distributed::keys::{SessionKey, SessionKeys};
 use std::time::{Duration, Instant};
 
 /// How long a request waits for a leader.
@@ -276,7 +276,7 @@ pub(crate) async fn ask_worker(
         RestError::new(Code::WorkerUnreached, message).hint(REACH_HINT)
     };
     let Some(peers) = app.peers.clone() else { return Err(unreached("there is no cluster")) };
-    let keys = app.herder.session_keys();
+    let keys = keys_read(app).await;
     let Some(key) = keys.current() else { return Err(Why::NoKey.into()) };
     let request = request(app, asked, operation, url, &peers, key)?;
     let agent = peers.agent();
@@ -292,6 +292,18 @@ pub(crate) async fn ask_worker(
             let hint = "look at /workers whether it was done";
             Err(RestError::new(Code::OutsideFailed, message).hint(hint))
         }
+    }
+}
+
+/// The keys of the cluster; a new one has none for a moment.
+async fn keys_read(app: &App) -> SessionKeys {
+    let end = Instant::now() + LEADER_WAIT;
+    loop {
+        let keys = app.herder.session_keys();
+        if keys.current().is_some() || Instant::now() >= end {
+            return keys;
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 

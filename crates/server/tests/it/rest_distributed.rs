@@ -16,11 +16,6 @@ const DISTRIBUTED: &str = include_str!("../../testdata/rest-distributed.jsonl");
 /// Recorded answers that ours differ from, with the reason.
 const DIFFERENT: [(&str, &str); 0] = [];
 
-/// Asked again until it is answered as recorded: a task of another worker tells of its restart through a
-/// topic, and this one restarts what has failed, which is nothing.
-const AGAIN: [&str; 2] =
-    [r#"{"id": "distributed-restart-only-failed","#, r#"{"id": "distributed-restart-both","#];
-
 /// A cluster of its own.
 fn cluster(name: &str, workers: usize, more: fn(WorkerSetup) -> WorkerSetup) -> Vec<Worker> {
     let group = kafka::topic_name(name);
@@ -37,12 +32,7 @@ fn logs(workers: &[Worker]) -> String {
 /// Asks one worker everything that was recorded.
 fn replay_through(workers: &[Worker], asked: usize) {
     let dirs: Vec<&Path> = workers.iter().map(Worker::dir).collect();
-    let mut lines = DISTRIBUTED.to_owned();
-    for line in AGAIN {
-        assert!(lines.contains(line), "{line} was recorded");
-        lines = lines.replace(line, &format!(r#"{line} "wait": true,"#));
-    }
-    let (count, differences) = replay(&lines, workers[asked].address(), &dirs);
+    let (count, differences) = replay(DISTRIBUTED, workers[asked].address(), &dirs);
     assert!(count > 250, "only {count} requests");
     as_recorded(&differences, &DIFFERENT, || format!("asked: {asked}\n{}", logs(workers)));
 }
