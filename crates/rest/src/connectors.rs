@@ -7,8 +7,8 @@ use crate::request::{Asked, encode};
 use crate::server::App;
 use crate::status::{self, Selection};
 use axum::Json;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
+use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use config::{Given, Props};
 use herder::{ConnectorView, Done, Target, View};
@@ -16,6 +16,9 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 const NAME: &str = "name";
+
+/// In a restart that was passed on: what the worker selects that was asked.
+pub(crate) const SELECTED: HeaderName = HeaderName::from_static("x-copycat-selected");
 
 /// Names alone, or with `?expand=` an object of what was asked for.
 pub(crate) async fn list(app: &App, asked: &Asked) -> Result<Response, RestError> {
@@ -134,10 +137,22 @@ pub(crate) async fn restart(app: &App, asked: &Asked, name: String) -> Result<Re
         app.herder.restart(name).await?;
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let connector = app.herder.connector(&name);
-    let connector = connector.ok_or_else(|| {
+    let (selection, response) = selected(app, asked, &name).ok_or_else(|| {
         RestError::new(Code::ConnectorNotFound, format!("Unknown connector: {name}"))
     })?;
+    // Whoever was asked has seen more of its own tasks than the leader has.
+    let told = asked.header(&SELECTED).and_then(|value| Selection::read(value.to_str().ok()?));
+    let Selection { connector, tasks } = told.unwrap_or(selection);
+    app.herder.begin_restart(name, connector, tasks).await?;
+    Ok(response)
+}
+
+/// What a restart with flags selects, as far as this worker knows, and what it answers; none where it
+/// selects nothing by itself or there is no such connector.
+pub(crate) fn selected(app: &App, asked: &Asked, name: &str) -> Option<(Selection, Response)> {
+    let include_tasks = asked.flag("includeTasks", false);
+    let only_failed = asked.flag("onlyFailed", false);
+    let connector = app.herder.connector(name).filter(|_| include_tasks || only_failed)?;
     let selection = Selection {
         connector: !only_failed || connector.is_failed(),
         tasks: match (include_tasks, only_failed) {
@@ -146,9 +161,8 @@ pub(crate) async fn restart(app: &App, asked: &Asked, name: String) -> Result<Re
             (true, false) => (0..connector.tasks.len() as u32).collect(),
         },
     };
-    let body = status::body(&name, &connector, &app.facts.worker_id, Some(&selection));
-    app.herder.begin_restart(name, selection.connector, selection.tasks).await?;
-    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+    let body = status::body(name, &connector, &app.facts.worker_id, Some(&selection));
+    Some((selection, (StatusCode::ACCEPTED, Json(body)).into_response()))
 }
 
 pub(crate) fn find(app: &App, name: &str) -> Result<Arc<ConnectorView>, RestError> {

@@ -13,12 +13,14 @@
 //! client's like any other. In either case its login is checked.
 
 use crate::codes::Code;
+use crate::connectors;
 use crate::dispatch::dispatch;
 use crate::errors::RestError;
 use crate::peers::{Failed, Peers, REACH_HINT, Trouble, not_taken, note, send, unreached};
 use crate::request::Asked;
 use crate::routes::{Found, Operation};
 use crate::server::App;
+use crate::status::Selection;
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
@@ -66,6 +68,11 @@ pub(crate) async fn answer(
         Err(error) if asked.header(&FORWARDED).is_some() => return Ok(Peers::not_believed(error)),
         Err(error) => return Err(error),
     };
+    let restart = operation == Operation::Restart && !forwarded;
+    let selected =
+        found.as_ref().filter(|_| restart).and_then(|f| connectors::selected(app, asked, &f.name));
+    let (selection, shown) = selected.unzip();
+    let passing = Passing { asked, operation, selection };
     let end = Instant::now() + LEADER_WAIT;
     loop {
         let leader = app.herder.leader();
@@ -86,7 +93,11 @@ pub(crate) async fn answer(
             return Ok(response);
         }
         let why = match leader {
-            Leader::At(url) => match pass_on(app, asked, operation, &url).await? {
+            Leader::At(url) => match pass_on(app, &passing, &url).await? {
+                // The client sees what it would see here.
+                Ok(response) if response.status() == StatusCode::ACCEPTED => {
+                    return Ok(shown.unwrap_or(response));
+                }
                 Ok(response) => return Ok(response),
                 Err(why) => why,
             },
@@ -201,14 +212,13 @@ fn with_version(app: &App, mut response: Response) -> Response {
 /// The leader's answer, or why it did nothing.
 async fn pass_on(
     app: &App,
-    asked: &Asked,
-    operation: Operation,
+    passing: &Passing<'_>,
     url: &str,
 ) -> Result<Result<Response, Why>, RestError> {
     let Some(peers) = app.peers.clone() else { return Ok(Err(Why::Nobody)) };
     let keys = app.herder.session_keys();
     let Some(key) = keys.current() else { return Ok(Err(Why::NoKey)) };
-    let request = request(app, asked, operation, url, &peers, key)?;
+    let request = passing.request(app, url, &peers, key)?;
     let agent = peers.agent();
     let asking = tokio::task::spawn_blocking(move || send(&agent, request));
     let answered = asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))?;
@@ -244,7 +254,7 @@ async fn pass_on(
     }
     let version = response.headers().get(VERSION).and_then(|v| v.to_str().ok()?.parse().ok());
     read_up_to(app, version.unwrap_or(0)).await;
-    own_headers(asked, &mut response);
+    own_headers(passing.asked, &mut response);
     Ok(Ok(response))
 }
 
@@ -278,7 +288,8 @@ pub(crate) async fn ask_worker(
     let Some(peers) = app.peers.clone() else { return Err(unreached("there is no cluster")) };
     let keys = keys_read(app).await;
     let Some(key) = keys.current() else { return Err(Why::NoKey.into()) };
-    let request = request(app, asked, operation, url, &peers, key)?;
+    let passing = Passing { asked, operation, selection: None };
+    let request = passing.request(app, url, &peers, key)?;
     let agent = peers.agent();
     let asking = tokio::task::spawn_blocking(move || send(&agent, request));
     match asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))? {
@@ -307,26 +318,40 @@ async fn keys_read(app: &App) -> SessionKeys {
     }
 }
 
-fn request(
-    app: &App,
-    asked: &Asked,
+/// A request on its way to another worker.
+struct Passing<'a> {
+    asked: &'a Asked,
     operation: Operation,
-    url: &str,
-    peers: &Peers,
-    key: &SessionKey,
-) -> Result<Request<Vec<u8>>, RestError> {
-    let mut request = Request::builder().method(asked.method.clone());
-    request = request.uri(format!("{}{}", url.trim_end_matches('/'), asked.target));
-    request = request.header(FORWARDED, app.facts.worker_id.as_str());
-    for name in [AUTHORIZATION, CONTENT_TYPE] {
-        if let Some(value) = asked.header(&name) {
-            request = request.header(name, value.clone());
+    /// What a restart selects by what this worker knows.
+    selection: Option<Selection>,
+}
+
+impl Passing<'_> {
+    fn request(
+        &self,
+        app: &App,
+        url: &str,
+        peers: &Peers,
+        key: &SessionKey,
+    ) -> Result<Request<Vec<u8>>, RestError> {
+        let asked = self.asked;
+        let mut request = Request::builder().method(asked.method.clone());
+        request = request.uri(format!("{}{}", url.trim_end_matches('/'), asked.target));
+        request = request.header(FORWARDED, app.facts.worker_id.as_str());
+        if let Some(selection) = &self.selection {
+            request = request.header(connectors::SELECTED, selection.text());
         }
+        for name in [AUTHORIZATION, CONTENT_TYPE] {
+            if let Some(value) = asked.header(&name) {
+                request = request.header(name, value.clone());
+            }
+        }
+        let request = request.body(asked.body.to_vec());
+        let mut request =
+            request.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
+        peers.sign(&mut request, key, &covers(asked, self.operation));
+        Ok(request)
     }
-    let request = request.body(asked.body.to_vec());
-    let mut request = request.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
-    peers.sign(&mut request, key, &covers(asked, operation));
-    Ok(request)
 }
 
 /// What the client is told: the leader's answer, at the address that was asked.

@@ -7,10 +7,35 @@ use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a restart starts again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) connector: bool,
     pub(crate) tasks: BTreeSet<u32>,
+}
+
+impl Selection {
+    const CONNECTOR: &str = "connector";
+
+    /// As one worker tells another: `connector,0,2`.
+    pub(crate) fn text(&self) -> String {
+        let connector = self.connector.then(|| Self::CONNECTOR.to_owned());
+        let tasks = self.tasks.iter().map(u32::to_string);
+        connector.into_iter().chain(tasks).collect::<Vec<_>>().join(",")
+    }
+
+    /// None where it is no such text.
+    pub(crate) fn read(text: &str) -> Option<Selection> {
+        let mut selection = Selection::default();
+        for piece in text.split(',').filter(|piece| !piece.is_empty()) {
+            match piece {
+                Self::CONNECTOR => selection.connector = true,
+                task => {
+                    selection.tasks.insert(task.parse().ok()?);
+                }
+            }
+        }
+        Some(selection)
+    }
 }
 
 /// Connect's status, with our `copycat` member in each task: counters, and while something is
@@ -163,6 +188,18 @@ mod tests {
         assert_eq!(stopped["connector"]["state"], "STOPPED");
         assert_eq!(stopped["connector"].get("trace"), None);
         assert_eq!(stopped["tasks"], json!([]));
+    }
+
+    #[test]
+    fn a_selection_is_told_to_another_worker() {
+        for (text, connector, tasks) in
+            [("", false, vec![]), ("connector", true, vec![]), ("connector,0,7", true, vec![0, 7])]
+        {
+            let selection = Selection { connector, tasks: tasks.into_iter().collect() };
+            assert_eq!(selection.text(), text);
+            assert_eq!(Selection::read(text), Some(selection));
+        }
+        assert_eq!(Selection::read("connector,x"), None);
     }
 
     #[test]

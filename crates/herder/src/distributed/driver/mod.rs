@@ -338,6 +338,8 @@ impl Driver {
                 return None;
             }
             Told::Ended(key) => {
+                // One that ran for less than a tick has used topics too.
+                self.topic_uses(&key.0, key.2);
                 self.hands.ended(&key);
                 self.report_ended(&key);
                 let (name, token, task) = key;

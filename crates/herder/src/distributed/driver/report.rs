@@ -58,7 +58,9 @@ impl Driver {
             words.extend(self.connectors());
         }
         words.into_iter().for_each(|(key, word)| self.put(key, word));
-        self.topic_uses();
+        let alive: Vec<(String, u32)> =
+            self.hands.alive().map(|((name, _, task), _)| (name.clone(), *task)).collect();
+        alive.into_iter().for_each(|(name, task)| self.topic_uses(&name, task));
         if changed && self.member.leads() {
             self.strays();
         }
@@ -192,26 +194,22 @@ impl Driver {
         });
     }
 
-    /// Topics that tasks here were the first of their connector to use.
-    fn topic_uses(&mut self) {
-        let using: Vec<(String, u32)> =
-            self.hands.alive().map(|((name, _, task), _)| (name.clone(), *task)).collect();
-        for (connector, task) in using {
-            for topic in self.hands.topics(&connector).list() {
-                let key = StatusKey::Topic { topic: topic.clone(), connector: connector.clone() };
-                let told = self.statuses().get(&connector).is_some_and(|told| {
-                    // Another one was the first.
-                    told.topics.contains_key(&topic)
-                });
-                if !self.reports.topics.insert(key.clone()) || told {
-                    continue;
-                }
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                let discovered_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-                let connector = connector.clone();
-                let used = TopicUse { topic, connector, task, discovered_ms };
-                self.write(key, &StatusRecord::Topic(used));
+    /// Topics that a task here was the first of its connector to use.
+    pub(super) fn topic_uses(&mut self, connector: &str, task: u32) {
+        for topic in self.hands.topics(connector).list() {
+            let key = StatusKey::Topic { topic: topic.clone(), connector: connector.to_owned() };
+            let told = self.statuses().get(connector).is_some_and(|told| {
+                // Another one was the first.
+                told.topics.contains_key(&topic)
+            });
+            if !self.reports.topics.insert(key.clone()) || told {
+                continue;
             }
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let discovered_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+            let connector = connector.to_owned();
+            let used = TopicUse { topic, connector, task, discovered_ms };
+            self.write(key, &StatusRecord::Topic(used));
         }
     }
 
