@@ -43,6 +43,7 @@ mod rest_distributed;
 mod rest_load;
 mod rest_peers;
 mod rest_tls;
+mod rotated;
 mod routes;
 mod schemas;
 mod secrets;
