@@ -160,8 +160,24 @@ impl Error {
         self.0.kind.is_retriable()
     }
 
+    /// Whether the principal lacks a right, whatever else is to be done about the error: one that spoils
+    /// a transaction is of the kind [`ErrorKind::Abortable`].
+    pub fn is_forbidden(&self) -> bool {
+        self.0.kind == ErrorKind::Authorization || classify(self.0.code) == ErrorKind::Authorization
+    }
+
+    /// Whether the client dropped a record because its transaction can only be aborted: the cause is
+    /// another one.
+    pub fn is_purged(&self) -> bool {
+        const PURGED: [i32; 2] = [
+            rdkafka::error::RDKafkaErrorCode::PurgeQueue as i32,
+            rdkafka::error::RDKafkaErrorCode::PurgeInflight as i32,
+        ];
+        PURGED.contains(&self.0.code)
+    }
+
     /// The same error, said to concern `subject`.
-    pub(crate) fn about(mut self, subject: impl fmt::Display) -> Error {
+    pub fn about(mut self, subject: impl fmt::Display) -> Error {
         self.0.message = format!("{subject}: {}", self.0.message);
         self
     }

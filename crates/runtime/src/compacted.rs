@@ -33,6 +33,9 @@ pub struct CompactedTopic {
     pub prefix: &'static str,
 }
 
+/// The broker's error where the topic may not be read.
+const TOPIC_FORBIDDEN: i32 = 29;
+
 impl CompactedTopic {
     /// The settings of a new topic that stand in a worker file beside the keys of its own.
     pub fn configs(worker: &Props, prefix: &str) -> Vec<(String, String)> {
@@ -175,7 +178,7 @@ impl CompactedTopic {
 /// waited for. Gives where each partition ends. `stopped` ends the wait.
 ///
 /// # Errors
-/// Retriable where the brokers do not answer or a transaction stays open.
+/// Retriable where the brokers do not answer or a transaction stays open; not where a right lacks.
 pub fn read_to_end(
     topic: &str,
     partitions: usize,
@@ -214,6 +217,10 @@ pub fn read_to_end(
         if let Some(fatal) = consumer.fatal_error() {
             return Err(kafka_error(fatal));
         }
+        // That a group may not be used as well is of no concern: none is joined.
+        if let Some(trouble) = polled.errors.iter().find(|t| t.error.code() == TOPIC_FORBIDDEN) {
+            return Err(may_not_read(topic, &trouble.error));
+        }
         polled.batches.iter().for_each(&mut *take);
         let batches = polled.batches.iter().map(|b| (b.tp().clone(), b.next_offset()));
         for (tp, position) in batches.chain(polled.ends) {
@@ -223,6 +230,11 @@ pub fn read_to_end(
         }
     }
     Ok(found)
+}
+
+fn may_not_read(topic: &str, error: &kafka::Error) -> Error {
+    Error::config(format!("topic {topic} may not be read: {error}"))
+        .hint(format!("grant Describe and Read on Topic {topic} to the principal of the consumer"))
 }
 
 fn alter(topic: &str, key: &str, value: &str) -> String {

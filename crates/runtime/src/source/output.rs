@@ -155,6 +155,15 @@ impl Output {
         }
     }
 
+    /// Why the open transaction, of which a record was dropped, can only be aborted.
+    pub(crate) fn spoiled(&self) -> Option<kafka::Error> {
+        let Output::Transactional(transactions) = self else { return None };
+        if !transactions.open {
+            return None;
+        }
+        transactions.producer.commit(PART).err()
+    }
+
     /// Why the producer is of no use any more.
     pub(crate) fn fatal_error(&self) -> Option<kafka::Error> {
         match self {
@@ -218,11 +227,12 @@ impl Transactions {
                 self.producer.poll(Duration::from_millis(100));
             }
         }
-        step(|part| self.producer.commit(part), kafka_error, waiting)?;
+        let failed = |error| not_committed(self.offsets.topic(), error);
+        step(|part| self.producer.commit(part), failed, waiting)?;
         // An offset that was not written has aborted the transaction, or is told here.
         let mut outcomes = self.producer.poll(Duration::ZERO).into_iter();
         if let Some(error) = outcomes.find_map(|done| done.result.err()) {
-            return Err(kafka_error(error));
+            return Err(failed(error));
         }
         self.open = false;
         self.offsets.note(connector, changes);
@@ -258,10 +268,19 @@ fn step(
     }
 }
 
+/// The records of the transaction are written by now: what may not be, are the offsets.
+fn not_committed(offsets: &str, error: kafka::Error) -> Error {
+    if error.is_forbidden() {
+        return Error::config(format!("source offsets may not be written to {offsets}: {error}"))
+            .hint(format!("grant Write on Topic {offsets} to the connector's principal"));
+    }
+    kafka_error(error)
+}
+
 /// Says which rights lack where that is what is wrong.
 pub(crate) fn not_allowed(settings: &kafka::ClientSettings, error: kafka::Error) -> Error {
     let id = settings.get("transactional.id").map_or("", String::as_str).to_owned();
-    if error.kind() == ErrorKind::Authorization {
+    if error.is_forbidden() {
         return Error::config(format!("the transactional.id {id} may not be used: {error}")).hint(
             format!(
                 "grant Write and Describe on TransactionalId {id} to the connector's principal"

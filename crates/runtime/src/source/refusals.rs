@@ -1,6 +1,7 @@
 //! What becomes of records that cannot be sent, and of errors that end a session.
 
 use super::acknowledged::RecordId;
+use super::letters::Given;
 use super::output::Output;
 use super::work::Work;
 use crate::sink::kafka_error;
@@ -13,6 +14,15 @@ pub(super) const PRODUCER: &str = "org.apache.kafka.connect.runtime.WorkerSource
 
 /// What Kafka takes for "none".
 const NO_TIMESTAMP: i64 = -1;
+
+/// A record on its way, among those of its batch.
+pub(super) struct Origin<'a> {
+    pub(super) records: &'a Batch,
+    pub(super) partition: &'a Arc<SourceMap>,
+    pub(super) id: RecordId,
+    /// The batch as the task gave it, where transforms may have changed it.
+    pub(super) given: Option<&'a Given>,
+}
 
 impl Work {
     pub(super) fn check_timestamps(&self, records: &mut Batch) {
@@ -42,24 +52,27 @@ impl Work {
     pub(super) fn refuse(
         &mut self,
         output: &mut Output,
-        records: &Batch,
-        partition: &Arc<SourceMap>,
+        origin: &Origin<'_>,
         reject: Reject,
     ) -> Result<()> {
+        let Origin { records, partition, id, .. } = origin;
+        let after = self.state.acked.offset_after(*id).map(serde_json::Value::Object);
         let (log, repeats) = (&self.settings.error_log, &mut self.state.repeats);
         log.source_reject(records, partition, &reject, repeats);
         self.status.metrics().logged(u64::from(self.settings.error_log.each_record));
         if let Some(letters) = &mut self.letters {
-            letters.write(records, partition, &self.encoder, &reject)?;
+            letters.write(origin, after.as_ref(), &self.encoder, &reject)?;
         }
         if self.settings.tolerance == Tolerance::None {
             // What was given before it is good, and stays.
             self.finish(output)?;
             let topic = records.topic(reject.row as usize);
             let row = reject.row;
+            let after =
+                after.map_or_else(String::new, |offset| format!(", offset after it {offset}"));
             return Err(Error::data(format!(
                 "a record for topic {topic} could not be sent (source partition {}, record {row} of \
-                 its poll): {} in {}: {}",
+                 its poll{after}): {} in {}: {}",
                 serde_json::Value::Object(SourceMap::clone(partition)),
                 reject.stage.name(),
                 reject.class,
@@ -76,7 +89,16 @@ impl Work {
 
     /// An error of a record's way to Kafka, whose text names the topic.
     pub(super) fn send_error(error: kafka::Error) -> Error {
+        const INVALID_TOPIC: i32 = 17;
         match error.kind() {
+            _ if error.is_forbidden() => {
+                Error::config(format!("a topic may not be written: {error}"))
+                    .hint("grant Write on the topic to the connector's principal")
+            }
+            _ if error.code() == INVALID_TOPIC => Error::config(error.to_string()).hint(
+                "names of topics have up to 249 letters, digits, '.', '_' and '-': correct the \
+                 connector's topic, or the transforms that change it",
+            ),
             kafka::ErrorKind::UnknownTopic => {
                 Error::config(format!("a topic is not there, and the broker makes none: {error}"))
                     .hint(
@@ -84,18 +106,25 @@ impl Work {
                  topic.creation.default.replication.factor (-1 for the broker's defaults)",
                     )
             }
-            kafka::ErrorKind::Authorization => {
-                Error::config(format!("a topic may not be written: {error}"))
-                    .hint("grant Write on the topic to the connector's principal")
-            }
             kafka::ErrorKind::Abortable => Error::retriable(error.to_string()),
             _ => kafka_error(error),
         }
     }
 
     /// A record that the client gave up: for its own sake, since retries have no end.
-    pub(super) fn undelivered(&mut self, id: usize, error: kafka::Error) -> Result<()> {
+    pub(super) fn undelivered(
+        &mut self,
+        output: &Output,
+        id: usize,
+        error: kafka::Error,
+    ) -> Result<()> {
         use kafka::ErrorKind as K;
+        // Whoever may not write a topic learns it before a record of it is sent.
+        if error.is_purged()
+            && let Some(cause) = output.spoiled().filter(kafka::Error::is_forbidden)
+        {
+            return Err(Work::send_error(cause.about(error)));
+        }
         if !matches!(error.kind(), K::TooLarge | K::Other) {
             return Err(Work::send_error(error));
         }

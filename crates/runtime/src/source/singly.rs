@@ -8,7 +8,7 @@
 
 use super::acknowledged::RecordId;
 use super::output::Output;
-use super::refusals::PRODUCER;
+use super::refusals::{Origin, PRODUCER};
 use super::work::Work;
 use api::{Error, Result, SourceBatch, SourceMap};
 use data::{Batch, Reject, Stage};
@@ -104,7 +104,7 @@ impl Work {
                 return Err(Error::retriable(format!("{why}; what came before it is sent again")));
             }
             let reject = Reject::data(row, Stage::KafkaProduce, PRODUCER, why);
-            self.refuse(output, records, partition, reject)?;
+            self.refuse(output, &Origin { records, partition, id, given: None }, reject)?;
             self.state.acked.done(id);
         }
         self.state.singly.left -= 1;

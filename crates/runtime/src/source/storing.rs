@@ -55,12 +55,14 @@ impl Work {
             let started = Instant::now();
             let ended = transactions.commit(&connector, &changes, &mut |error| self.waiting(error));
             let records = std::mem::take(&mut self.state.in_transaction);
+            self.state.commit_failed = ended.is_err();
             if records > 0 || !changes.is_empty() {
                 self.status.metrics().committing();
                 self.status.metrics().committed(ended.is_ok(), started.elapsed());
             }
             ended?;
             if records > 0 {
+                self.status.metrics().stored(records);
                 self.status.metrics().transaction(records);
             }
         }

@@ -99,10 +99,11 @@ impl Topics {
 }
 
 fn not_made(topic: &str, group: &TopicGroup, error: &kafka::Error) -> Error {
-    let TopicGroup { name, partitions, replication_factor, .. } = group;
+    let TopicGroup { name, partitions, replication_factor, configs, .. } = group;
+    let configs: String = configs.iter().map(|(key, value)| format!(", {key}={value}")).collect();
     Error::config(format!(
         "topic {topic} could not be created ({partitions} partitions, replication factor \
-         {replication_factor}): {error}"
+         {replication_factor}{configs}): {error}"
     ))
     .hint(format!(
         "create the topic, let this user create it, or correct topic.creation.{name}.*; then restart \

@@ -7,10 +7,10 @@
 
 use super::acknowledged::{Acknowledged, ROWS_MAX, RecordId, Submitted};
 use super::encode::Encoder;
-use super::letters::Letters;
+use super::letters::{Given, Letters};
 use super::offsets::OffsetStore;
 use super::output::{Delivered, OFFSET_ID, Output};
-use super::refusals::{PRODUCER, fenced};
+use super::refusals::{Origin, PRODUCER, fenced};
 use super::settings::SourceTaskSettings;
 use super::singly::Singly;
 use super::storing::STALLED_AFTER;
@@ -73,6 +73,8 @@ pub(super) struct Progress {
     pub(super) singly: Singly,
     /// Records acknowledged since the last transaction ended.
     pub(super) in_transaction: u64,
+    /// The last transaction could not be committed: that records arrive again proves nothing.
+    pub(super) commit_failed: bool,
     /// What is said in the log of records that could not be sent.
     pub(super) repeats: Repeats,
     /// Where it goes on was told.
@@ -119,6 +121,7 @@ impl Work {
             notice: None,
             singly: Singly::default(),
             in_transaction: 0,
+            commit_failed: false,
             repeats: Repeats::default(),
             told_resume: false,
             holding: false,
@@ -276,6 +279,8 @@ impl Work {
         let submitted = self.state.acked.submit(&partition, offsets, rows);
         metrics.active(self.state.acked.open());
         let mut watch = Watch::start(&metrics);
+        let kept = self.letters.is_some() && !self.steps.is_empty();
+        let given = kept.then(|| Given::of(&records));
         for step in &mut self.steps {
             if records.alive.count() == 0 {
                 break;
@@ -299,8 +304,10 @@ impl Work {
             let row = reject.row as usize;
             self.send_rows(output, &records, &partition, submitted, sent_up_to..row)?;
             sent_up_to = row + 1;
-            self.refuse(output, &records, &partition, reject)?;
-            self.state.acked.done(submitted.id(row));
+            let (id, given) = (submitted.id(row), given.as_ref());
+            let origin = Origin { records: &records, partition: &partition, id, given };
+            self.refuse(output, &origin, reject)?;
+            self.state.acked.done(id);
         }
         let sent = self.send_rows(output, &records, &partition, submitted, sent_up_to..rows);
         watch.end(Phase::Write);
@@ -377,7 +384,7 @@ impl Work {
                 Err(error) if error.kind() == kafka::ErrorKind::TooLarge => {
                     let text = format!("{error}: {RAISE_LIMITS}");
                     let reject = Reject::data(row, Stage::KafkaProduce, PRODUCER, text);
-                    self.refuse(output, records, partition, reject)?;
+                    self.refuse(output, &Origin { records, partition, id, given: None }, reject)?;
                     self.state.acked.done(id);
                     return Ok(());
                 }
@@ -407,13 +414,15 @@ impl Work {
                     self.status.metrics().refused();
                     // Others of the same batch fail likewise; what was acknowledged is to be noted.
                     if failed.is_none() {
-                        failed = self.undelivered(delivery.id, error).err();
+                        failed = self.undelivered(output, delivery.id, error).err();
                     }
                 }
             }
         }
         if stored > 0 {
-            self.status.metrics().stored(stored);
+            if matches!(output, Output::Plain(_)) {
+                self.status.metrics().stored(stored);
+            }
             self.status.metrics().active(self.state.acked.open());
             self.state.in_transaction += stored;
             self.settled();
@@ -459,7 +468,8 @@ impl Work {
     }
 
     pub(super) fn settled(&mut self) {
-        let waits = self.state.holding || self.state.store_again_at.is_some();
+        let state = &self.state;
+        let waits = state.holding || state.commit_failed || state.store_again_at.is_some();
         if self.state.retry_since.is_some() && !waits {
             self.state.backoff.succeeded();
             self.state.retry_since = None;

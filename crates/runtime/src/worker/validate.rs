@@ -114,7 +114,8 @@ impl Worker {
                 found.errors.push(ConfigError::new(SUPPORT, text));
             } else if !supported {
                 let text = "The connector does not support exactly-once semantics with the provided \
-                            configuration.";
+                            configuration.\n  hint: set exactly.once.support=requested, or what the \
+                            connector needs for it: its page says what";
                 found.errors.push(ConfigError::new(SUPPORT, text));
             }
         } else if enabled && !supported {

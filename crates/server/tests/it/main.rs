@@ -49,6 +49,7 @@ mod schemas;
 mod secrets;
 mod security;
 mod source_offsets;
+mod source_rights;
 mod sources;
 mod state;
 mod tables;

@@ -57,6 +57,7 @@ impl Route {
             ("topic", self.topic.as_str()),
             ("value.converter", "org.apache.kafka.connect.storage.StringConverter"),
         ];
+        properties.retain(|(key, _)| !more.iter().any(|(other, _)| key == other));
         properties.extend_from_slice(more);
         worker(&self.bootstrap)
             .worker("offset.storage.file.filename", self.offsets().to_str().expect("UTF-8"))
@@ -300,6 +301,61 @@ fn fault_offsets_that_cannot_be_written_are_written_later() {
     route.write(2000..2100);
     route.wait_for_last(2100);
     expect_once(&route.read(), 2100);
+}
+
+/// What cannot be encoded, and what a transform cannot take, is a letter with its contents and the place
+/// it comes from; the others go on.
+#[test]
+fn a_line_that_cannot_be_encoded_is_a_letter_with_its_contents() {
+    const STRICT: &str = "org.apache.kafka.connect.converters.IntegerConverter";
+    let cast = [
+        ("transforms", "number"),
+        ("transforms.number.type", "org.apache.kafka.connect.transforms.Cast$Value"),
+        ("transforms.number.spec", "int32"),
+    ];
+    let every_text = [("1", 2), ("bad", 6), ("", 7), ("3", 9)];
+    let what_is_no_number = [("bad", 6), ("", 7)];
+    for (steps, stage, bad) in [
+        (&cast[..], "TRANSFORMATION", &what_is_no_number[..]),
+        (&[], "VALUE_CONVERTER", &every_text[..]),
+    ] {
+        for exactly_once in [false, true] {
+            let route = Route::new("file-unencodable");
+            let letters = topic_name("file-unencodable-dlq");
+            let mut more = steps.to_vec();
+            more.extend([
+                ("value.converter", STRICT),
+                ("errors.tolerance", "all"),
+                ("errors.tolerance.max.ratio", "1"),
+                ("errors.deadletterqueue.topic.name", &letters),
+                ("errors.deadletterqueue.context.headers.enable", "true"),
+            ]);
+            open(&route.file()).write_all(b"1\nbad\n\n3\n").expect("room");
+            let worker = if exactly_once { route.exactly_once(&more) } else { route.worker(&more) };
+            let worker = worker.start();
+            let all = eventually(PATIENCE, "the letters", || {
+                let exists = kafka::topic_exists(&route.bootstrap, &letters);
+                let all = exists.then(|| kafka::read(&route.bootstrap, &letters))?;
+                (all.len() == bad.len()).then_some(all)
+            });
+            for (letter, (line, position)) in all.iter().zip(bad) {
+                assert_eq!(letter.text(), format!("\"{line}\""));
+                assert_eq!(letter.header("__connect.errors.stage"), Some(stage));
+                let place = letter.header("__copycat.errors.source.offset");
+                assert_eq!(place, Some(&*format!(r#"{{"position":{position}}}"#)));
+            }
+            let good: Vec<&[u8]> =
+                if steps.is_empty() { vec![] } else { vec![&[0, 0, 0, 1], &[0, 0, 0, 3]] };
+            let seen = eventually(PATIENCE, "the good lines", || {
+                let seen = kafka::read(&route.bootstrap, &route.topic);
+                (seen.len() == good.len()).then_some(seen)
+            });
+            let seen: Vec<&[u8]> =
+                seen.iter().filter_map(|record| record.value.as_deref()).collect();
+            assert_eq!(seen, good);
+            assert_eq!(task(&worker, &route.topic)["state"], "RUNNING");
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use api::{Error, Result, SourceMap};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind as Io, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -219,8 +219,11 @@ fn write(path: &Path, entries: &Entries) -> Result<()> {
     written.map_err(|error| {
         // The next attempt makes it anew.
         let _gone = fs::remove_file(&new);
-        Error::retriable(format!("source offsets cannot be written to {}", path.display()))
-            .source(error)
+        let full = matches!(error.kind(), Io::StorageFull | Io::QuotaExceeded);
+        let told =
+            Error::retriable(format!("source offsets cannot be written to {}", path.display()));
+        let told = told.source(error);
+        if full { told.hint("make room on its disk") } else { told }
     })
 }
 
