@@ -56,6 +56,8 @@ impl Reporter {
             (_, "FAIL" | "ERROR" | "FATAL") => {
                 tracing::debug!(target: "kafka", client, facility, "{message}");
             }
+            // It asks again by itself, and an answer that is none is an error of whoever waits for it.
+            (Warning, "GETPID") => tracing::debug!(target: "kafka", client, facility, "{message}"),
             (Emerg | Alert | Critical | Error, _) => {
                 tracing::error!(target: "kafka", client, facility, "{message}");
             }

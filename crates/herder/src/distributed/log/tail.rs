@@ -19,8 +19,10 @@ use std::time::{Duration, Instant};
 const POLL: Duration = Duration::from_millis(100);
 const LIMITS: PollLimits = PollLimits { rows_max: 10_000, bytes_max: 4 << 20 };
 
-/// Kafka's code.
+/// Kafka's codes.
 const GROUP_AUTHORIZATION_FAILED: i32 = 30;
+/// No leader yet, or another one.
+const LEADER_MOVES: [i32; 2] = [5, 6];
 
 /// Somebody who waits for these ends to be read.
 pub(super) struct Barrier {
@@ -171,6 +173,11 @@ impl Tail {
         for trouble in &polled.errors {
             if trouble.at.is_none() && trouble.error.code() == GROUP_AUTHORIZATION_FAILED {
                 // That is the business of who joins the group.
+                continue;
+            }
+            if LEADER_MOVES.contains(&trouble.error.code()) {
+                // As where a topic was just made: the client asks for the leader by itself, and a broker that
+                // is away is told of otherwise.
                 continue;
             }
             let error = self.explained(trouble.error.clone());
