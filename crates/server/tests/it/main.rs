@@ -48,6 +48,7 @@ mod routes;
 mod schemas;
 mod secrets;
 mod security;
+mod source_flow;
 mod source_offsets;
 mod source_rights;
 mod sources;

@@ -19,8 +19,11 @@ use testkit::{
     Rng, eventually, holds_for,
     kafka::{self, Broker, topic_name},
     process::{Worker, WorkerSetup},
-    progress,
+    progress, soak,
 };
+
+/// An outage longer than clients wait for an answer.
+const OUTAGE: Duration = Duration::from_secs(60);
 
 /// A file, the topic its lines go to, and a folder for the worker's offsets.
 pub(crate) struct Route {
@@ -227,7 +230,9 @@ fn fault_broker_restarts_and_stands_still_under_a_source() {
             }
             _ => {
                 broker.pause();
-                let still = Duration::from_millis(rng.range(500, 4_000));
+                let long = soak() && round == 2;
+                let still =
+                    if long { OUTAGE } else { Duration::from_millis(rng.range(500, 4_000)) };
                 holds_for(still, "the source waits", || true);
                 broker.resume();
             }
