@@ -20,21 +20,18 @@ impl Work {
     ) -> Result<()> {
         // Batches that are done need not wait for the next flush: they would be all of a minute's.
         self.collect();
-        let due = match output {
+        let (boundary, is_due) = match output {
             Output::Plain(_) => return self.store_if_due(),
-            Output::Transactional(transactions) => match transactions.boundary() {
-                TransactionBoundary::Poll => true,
-                TransactionBoundary::Interval => transactions.is_due(),
-                TransactionBoundary::Connector => asked == Some(Boundary::Commit),
-            },
+            Output::Transactional(transactions) => (transactions.boundary(), transactions.is_due()),
         };
-        if due {
-            return self.commit(output);
+        // What a task says counts only where it was asked for.
+        match (boundary, asked) {
+            (TransactionBoundary::Poll, _) => self.commit(output),
+            (TransactionBoundary::Interval, _) if is_due => self.commit(output),
+            (TransactionBoundary::Connector, Some(Boundary::Commit)) => self.commit(output),
+            (TransactionBoundary::Connector, Some(Boundary::Abort)) => self.abandon(output),
+            _ => Ok(()),
         }
-        if asked == Some(Boundary::Abort) {
-            return self.abandon(output);
-        }
-        Ok(())
     }
 
     /// Waits until everything has been acknowledged, then commits it with its offsets.

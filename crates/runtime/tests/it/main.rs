@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is the report")]
 
+mod boundaries;
 mod destination;
 mod outside;
 mod sink;
