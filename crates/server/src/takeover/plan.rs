@@ -5,12 +5,16 @@ use super::report::{self, Lines};
 use super::site::Site;
 use super::{ReadArgs, differences};
 use crate::exit::{Failure, INTERNAL};
+use herder::distributed::topics::ConnectorState;
 use herder::takeover::{Company, Contents, TopicSeen};
 use serde_json::{Value, json};
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 
 /// Offsets of a connector that are shown to people; programs get them all.
 const SHOWN_MAX: usize = 20;
+/// Connectors that are looked at side by side.
+const ASKED_AT_ONCE: usize = 8;
 
 /// What a take-over would come to.
 pub(super) struct Plan {
@@ -46,7 +50,6 @@ impl Plan {
         topics: Vec<TopicSeen>,
         contents: &Contents,
     ) -> Plan {
-        let there = contents.configs.connectors();
         let mut oddities = contents.oddities.clone();
         if contents.more_oddities > 0 {
             oddities.push(format!("and {} more", contents.more_oddities));
@@ -55,9 +58,7 @@ impl Plan {
             company,
             topics,
             worker: differences::of_worker(&site.worker, &site.file.props),
-            connectors: there
-                .map(|(name, state)| ConnectorPlan::of(site, contents, name, state))
-                .collect(),
+            connectors: of_connectors(site, contents),
             oddities,
             is_taken_over: contents.taken_over.is_some(),
         }
@@ -117,6 +118,26 @@ impl Plan {
             _ => format!("next: {start}{without}"),
         }
     }
+}
+
+/// Every connector's plan, by name. Each has questions to the brokers, so several are asked at once.
+fn of_connectors(site: &Site, contents: &Contents) -> Vec<ConnectorPlan> {
+    let there: Vec<_> = contents.configs.connectors().collect();
+    let share = there.len().div_ceil(ASKED_AT_ONCE).max(1);
+    std::thread::scope(|scope| {
+        let plans = |part: &[(&str, &ConnectorState)]| {
+            let plan = |(name, state): &(&str, &ConnectorState)| {
+                ConnectorPlan::of(site, contents, name, state)
+            };
+            part.iter().map(plan).collect::<Vec<_>>()
+        };
+        let asking: Vec<_> =
+            there.chunks(share).map(|part| scope.spawn(move || plans(part))).collect();
+        asking
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)))
+            .collect()
+    })
 }
 
 fn connector_json(plan: &ConnectorPlan) -> Value {
