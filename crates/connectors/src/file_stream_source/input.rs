@@ -6,9 +6,10 @@
 
 use api::{Error, ErrorKind, Result};
 use crossbeam_channel::{Receiver, TryRecvError};
-use std::fs::{File, Metadata};
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind as Io, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -108,6 +109,14 @@ impl FileInput {
         let Some(file) = &mut self.open else { return Ok(Found::Nothing) };
         let before = buffer.len();
         let read = file.by_ref().take(bytes_max as u64).read_to_end(buffer);
+        // A pipe that has no more for now; what it gave before is not to be had again.
+        let read = match read {
+            Err(error) if error.kind() == Io::WouldBlock && buffer.len() == before => {
+                return Ok(Found::Nothing);
+            }
+            Err(error) if error.kind() == Io::WouldBlock => Ok(buffer.len() - before),
+            other => other,
+        };
         match read {
             Ok(0) => self.at_end(),
             Ok(len) => {
@@ -127,7 +136,10 @@ impl FileInput {
     /// Opens the file where reading goes on; [`Found::Bytes`] if it could be.
     fn open_file(&mut self) -> Result<Found> {
         let shown = self.path.display();
-        let mut file = match File::open(&self.path) {
+        // A pipe that nobody writes would hold up the task, and its stop, until somebody does.
+        let wait_for_nobody = OFlags::NONBLOCK.bits() as i32;
+        let opened = OpenOptions::new().read(true).custom_flags(wait_for_nobody).open(&self.path);
+        let mut file = match opened {
             Err(error) if error.kind() == Io::NotFound => {
                 self.waiting = Some(format!("file {shown} is not there, waiting for it"));
                 return Ok(Found::Nothing);

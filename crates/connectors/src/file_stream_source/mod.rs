@@ -65,8 +65,11 @@ impl SourceConnector for FileStreamSource {
     }
 
     fn exactly_once(&self, props: &Props) -> ExactlyOnce {
-        // What came from the standard input cannot be read again.
+        // What came from the standard input, or a pipe, cannot be read again.
         match file_of(props) {
+            Some(file) if std::fs::metadata(&file).is_ok_and(|meta| !meta.is_file()) => {
+                ExactlyOnce::Unsupported
+            }
             Some(_) => ExactlyOnce::Supported,
             None => ExactlyOnce::Unsupported,
         }

@@ -196,6 +196,24 @@ fn a_file_that_was_replaced_is_read_to_its_end_first() {
     assert_eq!(rig.read(), wanted.map(|(line, at)| (line.to_owned(), at)));
 }
 
+/// It holds nobody up while nobody writes it, and gives what is written once; nothing can be read again.
+#[test]
+fn a_pipe_is_read_while_somebody_writes_it() {
+    let mut rig = Rig::new(None, 10);
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, rig.path(), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert_eq!(rig.lines(), Vec::<String>::new(), "nobody writes it");
+    for text in ["one\n", "two\n"] {
+        let mut writer = std::fs::OpenOptions::new().write(true).open(rig.path()).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+        assert_eq!(rig.lines(), [text.trim_end()]);
+        assert_eq!(rig.lines(), Vec::<String>::new(), "it is open and has no more");
+    }
+    let path = rig.path().to_str().unwrap().to_owned();
+    let props: Props = [("file", &*path)].into_iter().collect();
+    assert_eq!(FileStreamSource.exactly_once(&props), ExactlyOnce::Unsupported);
+}
+
 #[test]
 fn settings_that_cannot_be_are_refused() {
     let of = |pairs: &[(&str, &str)]| {
