@@ -188,7 +188,7 @@ table! {
     SourceWriteRate Source Gauge "kafka_connect_source_task_source_record_write_rate" TASK,
         "Records a second that Kafka acknowledged.";
     SourceWriteTotal Source Counter "kafka_connect_source_task_source_record_write_total" TASK,
-        "Records that Kafka acknowledged.";
+        "Records that Kafka acknowledged; under exactly-once, that were committed.";
     SourcePollMaxTime Source Gauge "kafka_connect_source_task_poll_batch_max_time_ms" TASK,
         "Longest time that a poll took that gave records, in milliseconds.";
     SourcePollAvgTime Source Gauge "kafka_connect_source_task_poll_batch_avg_time_ms" TASK,

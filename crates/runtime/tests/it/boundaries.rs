@@ -168,9 +168,12 @@ fn a_task_ends_its_transactions_itself() {
     rig.give(3, None);
     rig.wait_sent(3);
     assert!(rig.seen("read_committed").is_empty(), "the transaction is open");
+    let stored = || handle.status().counters.records_stored;
+    assert_eq!(stored(), 0, "what is not committed is not stored");
     rig.give(2, Some(Boundary::Commit));
     rig.wait_offset(5);
     assert_eq!(rig.seen("read_committed"), [0, 1, 2, 3, 4]);
+    eventually(DEADLINE, "they are counted", || (stored() == 5).then_some(()));
     rig.give(2, None);
     rig.give(1, Some(Boundary::Abort));
     rig.wait_offset(8);
@@ -178,6 +181,7 @@ fn a_task_ends_its_transactions_itself() {
     rig.give(1, Some(Boundary::Commit));
     rig.wait_offset(9);
     assert_eq!(rig.seen("read_committed"), [0, 1, 2, 3, 4, 8]);
+    eventually(DEADLINE, "it is counted", || (stored() == 6).then_some(()));
     // What has no end when the task is stopped is dropped, and given again by the next one.
     rig.give(2, None);
     rig.wait_sent(11);
