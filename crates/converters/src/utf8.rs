@@ -1,7 +1,7 @@
 //! Whether bytes are text.
 
 /// The highest bit of each byte.
-const HIGH: u64 = 0x8080_8080_8080_8080;
+const HIGH: u128 = 0x8080_8080_8080_8080_8080_8080_8080_8080;
 
 /// Whether bytes are UTF-8. Most texts are short and ASCII; that is seen without a call.
 #[inline(always)]
@@ -9,19 +9,28 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     is_ascii(bytes) || std::str::from_utf8(bytes).is_ok()
 }
 
+/// Sixteen bytes at once where there are as many; some may be looked at twice.
 #[inline(always)]
 fn is_ascii(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut seen = words.iter().fold(0, |seen, word| seen | u64::from_ne_bytes(*word));
-    // Words and bytes may be looked at twice.
-    match (bytes.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-        (Some(last), _, _) => seen |= u64::from_ne_bytes(*last),
-        (None, Some(first), Some(last)) => {
-            seen |= u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last));
-        }
-        _ => seen = rest.iter().fold(seen, |seen, byte| seen | u64::from(*byte)),
+    let Some(last) = bytes.last_chunk::<16>() else { return is_ascii_short(bytes) };
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let last = u128::from_ne_bytes(*last);
+    blocks.iter().fold(last, |seen, block| seen | u128::from_ne_bytes(*block)) & HIGH == 0
+}
+
+/// The same of fewer than sixteen.
+#[inline(always)]
+fn is_ascii_short(bytes: &[u8]) -> bool {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        return (u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)) & HIGH as u64 == 0;
     }
-    seen & HIGH == 0
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        return (u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last)) & HIGH as u32 == 0;
+    }
+    match (bytes.first(), bytes.get(bytes.len() / 2), bytes.last()) {
+        (Some(first), Some(middle), Some(last)) => (first | middle | last).is_ascii(),
+        _ => true,
+    }
 }
 
 #[cfg(test)]

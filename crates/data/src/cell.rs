@@ -19,6 +19,7 @@ impl Span {
     pub const NULL: Span = Span { start: 0, len: u32::MAX };
     pub const EMPTY: Span = Span { start: 0, len: 0 };
 
+    #[inline]
     pub fn is_null(self) -> bool {
         self.len == u32::MAX
     }
@@ -34,17 +35,20 @@ impl Span {
     }
 
     /// The first `len` bytes of this span are skipped; past the end gives an empty span.
+    #[inline]
     pub fn skip(self, len: u32) -> Span {
         let len = len.min(self.len);
         Span { start: self.start + len, len: self.len - len }
     }
 
     /// The part of this span from `from` on, `len` bytes long, cut at the end of the span.
+    #[inline]
     pub fn slice(self, from: u32, len: u32) -> Span {
         let rest = self.skip(from);
         Span { start: rest.start, len: rest.len.min(len) }
     }
 
+    #[inline]
     pub(crate) fn range(self) -> std::ops::Range<usize> {
         if self.is_null() {
             return 0..0;

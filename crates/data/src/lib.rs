@@ -20,6 +20,7 @@ mod debezium;
 mod decimal;
 mod error;
 mod headers;
+mod heads;
 pub mod java_json;
 pub mod java_text;
 mod json;

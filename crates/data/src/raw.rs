@@ -11,6 +11,7 @@
 use crate::TopicPartition;
 use crate::arena::{Arena, ArenaPool};
 use crate::cell::Span;
+use crate::heads::Heads;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -55,6 +56,8 @@ pub struct RawBatch {
     prefix: Option<Arc<[u8]>>,
     records: Vec<RawRecord>,
     headers: Vec<RawHeader>,
+    heads_of_keys: Heads,
+    heads_of_values: Heads,
     next_offset: i64,
 }
 
@@ -93,6 +96,8 @@ impl RawBatch {
             prefix: None,
             records: (0..rows as i64).map(record).collect(),
             headers: Vec::new(),
+            heads_of_keys: Heads::default(),
+            heads_of_values: Heads::default(),
             next_offset: rows as i64,
         }
     }
@@ -145,10 +150,12 @@ impl RawBatch {
     }
 
     /// The bytes of a span of this batch; `None` for a null.
+    #[inline]
     pub fn get(&self, span: Span) -> Option<&[u8]> {
         if span.is_null() { None } else { self.arena.get(span.range()) }
     }
 
+    #[inline]
     pub fn key(&self, row: usize) -> Option<&[u8]> {
         self.get(self.records.get(row)?.key)
     }
@@ -164,11 +171,23 @@ impl RawBatch {
     }
 
     /// A value as it is kept; `None` for a null.
+    #[inline]
     pub fn value_parts(&self, row: usize) -> Option<ValueParts<'_>> {
         let record = self.records.get(row)?;
         let rest = self.get(record.value)?;
         let prefix = self.prefix.as_ref().filter(|_| record.cut);
         Some(ValueParts { prefix, rest, place: record.value })
+    }
+
+    /// The first row behind this one, whose key is not null, with a key that may begin with five other
+    /// bytes; nulls count as nothing. As many as there are rows: none.
+    pub fn next_key_change(&self, row: usize) -> usize {
+        self.heads_of_keys.next_change(row).unwrap_or(self.len())
+    }
+
+    /// The same of values.
+    pub fn next_value_change(&self, row: usize) -> usize {
+        self.heads_of_values.next_change(row).unwrap_or(self.len())
     }
 
     /// The headers of a record in order, duplicates included.
@@ -214,6 +233,8 @@ impl RawBatch {
         if self.prefix.is_none() {
             self.prefix = next.prefix.clone();
         }
+        self.heads_of_keys.append(&next.heads_of_keys, self.records.len());
+        self.heads_of_values.append(&next.heads_of_values, self.records.len());
         let shift = self.arena.len() as u32;
         let headers_shift = self.headers.len() as u32;
         let moved = |span: Span| Span {
@@ -243,14 +264,18 @@ impl RawBatch {
     /// Rows `from..` as a batch of their own over the same arena, for a retry of a part.
     pub fn tail(&self, from: usize) -> RawBatch {
         let records = self.records.get(from..).unwrap_or_default().to_vec();
-        RawBatch { records, ..self.clone() }
+        let heads_of_keys = self.heads_of_keys.tail(from);
+        let heads_of_values = self.heads_of_values.tail(from);
+        RawBatch { records, heads_of_keys, heads_of_values, ..self.clone() }
     }
 
     /// Rows `..to` as a batch of their own; its position is the offset of the first row left out.
     pub fn head(&self, to: usize) -> RawBatch {
         let next_offset = self.records.get(to).map_or(self.next_offset, |r| r.offset);
         let records = self.records.get(..to).unwrap_or(&self.records).to_vec();
-        RawBatch { records, next_offset, ..self.clone() }
+        let heads_of_keys = self.heads_of_keys.head(to);
+        let heads_of_values = self.heads_of_values.head(to);
+        RawBatch { records, heads_of_keys, heads_of_values, next_offset, ..self.clone() }
     }
 
     /// The records before an offset; the position does not go beyond it.
@@ -268,6 +293,8 @@ pub struct RawBatchBuilder {
     prefix: Option<Arc<[u8]>>,
     records: Vec<RawRecord>,
     headers: Vec<RawHeader>,
+    heads_of_keys: Heads,
+    heads_of_values: Heads,
 }
 
 impl RawBatchBuilder {
@@ -278,6 +305,8 @@ impl RawBatchBuilder {
             prefix: None,
             records: Vec::new(),
             headers: Vec::new(),
+            heads_of_keys: Heads::default(),
+            heads_of_values: Heads::default(),
         }
     }
 
@@ -311,12 +340,20 @@ impl RawBatchBuilder {
     ) {
         let headers_start = self.records.last().map_or(0, |r| r.headers_start + r.headers_len);
         let headers_len = self.headers.len() as u32 - headers_start;
+        if let Some(key) = key {
+            self.heads_of_keys.note(self.records.len(), key);
+        }
         let key = self.put(key);
         let rest = match (value, &self.prefix) {
             (Some(value), Some(prefix)) => value.strip_prefix(&**prefix),
             _ => None,
         };
         let cut = rest.is_some();
+        match value {
+            Some(_) if cut => self.heads_of_values.give_up(),
+            Some(value) => self.heads_of_values.note(self.records.len(), value),
+            None => {}
+        }
         let value = self.put(rest.or(value));
         self.records.push(RawRecord {
             offset,
@@ -361,6 +398,8 @@ impl RawBatchBuilder {
             prefix: self.prefix,
             records: self.records,
             headers: self.headers,
+            heads_of_keys: self.heads_of_keys,
+            heads_of_values: self.heads_of_values,
             next_offset,
         }
     }

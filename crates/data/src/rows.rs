@@ -159,9 +159,11 @@ impl Rows {
     }
 
     /// Appends cells, all null, and gives their place; fill them with [`Rows::set`].
+    #[inline]
     pub fn alloc(&mut self, len: usize) -> Span {
         let start = self.cells.len() as u32;
-        self.cells.resize(self.cells.len() + len, Cell::Null);
+        // Each made anew: one that is copied as a whole right after it was made is waited for.
+        self.cells.extend((0..len).map(|_| Cell::Null));
         Span { start, len: len as u32 }
     }
 
@@ -213,6 +215,12 @@ impl Rows {
         {
             *slot = cell;
         }
+    }
+
+    /// The cells of an allocated span, to be written; none where it is out of bounds.
+    #[inline]
+    pub fn cells_mut(&mut self, span: Span) -> &mut [Cell] {
+        self.cells.get_mut(span.range()).unwrap_or_default()
     }
 
     /// The number of cells in use, to give back to [`Rows::truncate_cells`] when a row fails midway.

@@ -22,5 +22,5 @@ pub mod settings;
 pub mod subject;
 
 pub use registry::Registry;
-pub use schema::{Draft, Kind, Missing, Reference, Refused, Registered, SchemaId, Stored};
+pub use schema::{Draft, Kind, Missing, Reference, Refused, Registered, Rule, SchemaId, Stored};
 pub use settings::Settings;

@@ -59,8 +59,8 @@ impl Walk<'_> {
                 Err(missing) => return Ok(Err(missing)),
             }
         }
-        let text = plain.text.clone();
-        Ok(Ok(Arc::new(Registered { id, kind, text, subject, version, references })))
+        let (text, rules) = (plain.text.clone(), plain.rules.clone());
+        Ok(Ok(Arc::new(Registered { id, kind, text, subject, version, references, rules })))
     }
 
     fn reference(&mut self, reference: &Reference) -> Result<Result<Arc<Registered>, Missing>> {

@@ -5,7 +5,7 @@
 use crate::bounds::Bounds;
 use crate::http::{Answer, Ask, Http};
 use crate::settings::encode;
-use crate::{Draft, Kind, Reference, Refused, SchemaId, Stored};
+use crate::{Draft, Kind, Reference, Refused, Rule, SchemaId, Stored};
 use api::{Error, Result};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub(crate) struct Plain {
     pub(crate) id: Option<i32>,
     pub(crate) guid: Option<[u8; 16]>,
     pub(crate) version: Option<i32>,
+    pub(crate) rules: Vec<Rule>,
 }
 
 /// A version of a subject.
@@ -180,7 +181,25 @@ fn plain(json: &Value) -> Option<Plain> {
         id: number(json, "id"),
         guid: guid(json),
         version: number(json, "version"),
+        rules: rules(json),
     })
+}
+
+/// The rules for values, those switched off left out. What a rule is for is told by its mode; those for the
+/// step from one version to another are for neither.
+fn rules(json: &Value) -> Vec<Rule> {
+    let of = |name| json.get("ruleSet")?.get(name)?.as_array();
+    let one = |json: &Value| {
+        let mode = text(json, "mode").unwrap_or_default();
+        Rule {
+            name: text(json, "name").unwrap_or_default(),
+            executor: text(json, "type").unwrap_or_default(),
+            reads: ["READ", "WRITEREAD"].contains(&&*mode),
+            writes: ["WRITE", "WRITEREAD"].contains(&&*mode),
+        }
+    };
+    let all = ["domainRules", "encodingRules"].into_iter().filter_map(of).flatten();
+    all.filter(|rule| rule.get("disabled") != Some(&Value::Bool(true))).map(one).collect()
 }
 
 fn text(json: &Value, name: &str) -> Option<String> {
@@ -215,6 +234,16 @@ mod tests {
             plain(&json!({"schema": "s", "schemaType": "XML"})).unwrap().kind,
             Err("XML".into())
         );
+        let rule = |name: &str, mode: &str, off: bool| json!({"name": name, "type": "CEL", "mode": mode, "disabled": off});
+        let rules = json!({"schema": "s", "ruleSet": {
+            "domainRules": [rule("a", "READ", false), rule("b", "WRITEREAD", true)],
+            "encodingRules": [rule("c", "WRITEREAD", false)],
+            "migrationRules": [rule("d", "UPGRADE", false)]}});
+        let rules = plain(&rules).unwrap().rules;
+        let told = rules.iter().map(|rule| (rule.to_string(), rule.reads, rule.writes));
+        let wanted = [("a (CEL)".to_owned(), true, false), ("c (CEL)".to_owned(), true, true)];
+        assert!(told.eq(wanted), "{rules:?}");
+        assert_eq!(plain(&json!({"schema": "s", "ruleSet": null})).unwrap().rules, []);
         for other in [json!({}), json!({"schema": 1}), json!({"schema": "s", "references": [{}]})] {
             assert!(plain(&other).is_none(), "{other}");
         }

@@ -91,6 +91,26 @@ pub struct Registered {
     pub version: Option<i32>,
     /// What it refers to, itself resolved.
     pub references: Vec<(Reference, Arc<Registered>)>,
+    /// Those that are not switched off.
+    pub rules: Vec<Rule>,
+}
+
+/// A rule that a schema of the registry has for its values. None is run here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub name: String,
+    /// Who would run it, such as `ENCRYPT` or `CEL`.
+    pub executor: String,
+    /// It is for values that are read.
+    pub reads: bool,
+    /// It is for values that are written.
+    pub writes: bool,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.executor)
+    }
 }
 
 /// What the registry knows of a schema that it has.

@@ -188,6 +188,7 @@ mod tests {
             subject: Some("t-value".to_owned()),
             version: Some(3),
             references: references.iter().map(refer).collect(),
+            rules: Vec::new(),
         }
     }
 

@@ -249,6 +249,7 @@ mod tests {
             subject: None,
             version: None,
             references,
+            rules: Vec::new(),
         }
     }
 

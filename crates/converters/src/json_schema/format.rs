@@ -89,6 +89,7 @@ fn unregistered(draft: &Draft) -> Registered {
         subject: None,
         version: None,
         references: Vec::new(),
+        rules: Vec::new(),
     }
 }
 

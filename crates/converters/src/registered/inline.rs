@@ -36,6 +36,7 @@ pub(crate) fn inline<F: Format>(text: &str, props: &Props) -> Result<Box<dyn Con
         subject: None,
         version: None,
         references: Vec::new(),
+        rules: Vec::new(),
     };
     let format = F::new(props)?;
     let reader = format.reader(&schema);

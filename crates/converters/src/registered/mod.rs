@@ -95,25 +95,22 @@ impl<F: Format> Converter for RegisteredConverter<F> {
         let key = side == Side::Key;
         self.readers.begin();
         let in_header = self.options.side(key).id_from_header && raw.has_headers();
-        let (mut last, mut head) = (None, None);
-        for row in 0..raw.len() {
-            if head.is_some_and(|head| readers::begins(side, raw, row, &head)) {
-                continue;
+        let (mut row, mut last) = (0, None);
+        while row < raw.len() {
+            let id = readers::id_of(&self.options, side, raw, row);
+            if let Some(id) = id.filter(|id| last != Some(*id)) {
+                if !self.readers.touch(id, topic) {
+                    let (registry, options) = (&self.registry, &self.options);
+                    let known = readers::learn(&self.format, registry, options, (topic, key), id)?;
+                    self.readers.insert(id, topic, known);
+                }
+                last = Some(id);
             }
-            let id = match readers::id_of(&self.options, side, raw, row) {
-                Some(id) if last != Some(id) => id,
-                _ => continue,
+            row = match id {
+                // A number lies in the bytes that records are known to have in common.
+                Some(SchemaId::Id(_)) if !in_header => readers::next_other(side, raw, row),
+                _ => row + 1,
             };
-            last = Some(id);
-            head = match id {
-                SchemaId::Id(id) if !in_header => Some(registry::framing::head(id)),
-                _ => None,
-            };
-            if !self.readers.touch(id, topic) {
-                let (registry, options) = (&self.registry, &self.options);
-                let known = readers::learn(&self.format, registry, options, (topic, key), id)?;
-                self.readers.insert(id, topic, known);
-            }
         }
         Ok(())
     }
@@ -123,15 +120,26 @@ impl<F: Format> Converter for RegisteredConverter<F> {
         let (format, readers, options) = (&mut self.format, &mut self.readers, &self.options);
         let in_header = options.side(side == Side::Key).id_from_header && raw.has_headers();
         let mut names = SchemaNames::default();
+        let (mut last, mut head) = (None, None);
         decode_batch_by_row(side, batch, self.cells_per_row, |row, parts, rows| {
             whole(parts, rows, |bytes, place, rows| {
+                if let (Some(last), Some(head)) = (last, &head)
+                    && let Some((own, payload)) = bytes.split_first_chunk::<5>()
+                    && own == head
+                    && let Some(known) = readers.at(last)
+                {
+                    return read(format, known, (payload, place.skip(own.len() as u32)), rows);
+                }
                 let header = if in_header { readers::header(side, &raw, row) } else { None };
                 let refuse = |why| reject::<F>(unnamed(why, options, side, &raw));
                 let named = readers::split(header, bytes);
                 let named = named.map_err(|unframed| refuse(unframed.to_string()))?;
-                let known = readers.get(named.id, raw.topic()).map_err(refuse)?;
+                let (this, known) = readers.get(named.id, raw.topic(), last).map_err(refuse)?;
+                last = Some(this);
+                // Where a header may name another schema the head says nothing.
+                head = if in_header { None } else { this.head() };
                 names.begin(row, &known.name);
-                read(format, known, &named, (bytes, place), rows)
+                read_named(format, known, &named, (bytes, place), rows)
             })
         });
         if side == Side::Value {
@@ -158,28 +166,36 @@ impl<F: Format> Converter for RegisteredConverter<F> {
 fn read<F: Format>(
     format: &mut F,
     known: &mut Known<F::Reader>,
-    named: &Named<'_>,
-    (bytes, place): (&[u8], Span),
+    (payload, place): (&[u8], Span),
     rows: &mut Rows,
 ) -> Result<(), Rejection> {
     let mark = rows.cell_mark();
     let read = match &mut known.reader {
+        Ok(reader) => format.read(reader, payload, place, rows),
         Err(why) => Err(reject::<F>(why.clone())),
-        Ok(reader) if named.head.is_empty() => {
-            let skipped = bytes.len() - named.payload.len();
-            format.read(reader, named.payload, place.skip(skipped as u32), rows)
-        }
-        Ok(reader) => {
-            let joined = [named.head, named.payload].concat();
-            let place = rows.heap.put(&joined);
-            format.read(reader, &joined, place, rows)
-        }
     };
     read.map_err(|rejection| {
         rows.truncate_cells(mark);
         let message = format!("{} ({})", rejection.message, known.name);
         Rejection { message, ..rejection }
     })
+}
+
+/// The same of a record whose parts are told apart.
+fn read_named<F: Format>(
+    format: &mut F,
+    known: &mut Known<F::Reader>,
+    named: &Named<'_>,
+    (bytes, place): (&[u8], Span),
+    rows: &mut Rows,
+) -> Result<(), Rejection> {
+    if named.head.is_empty() {
+        let skipped = bytes.len() - named.payload.len();
+        return read(format, known, (named.payload, place.skip(skipped as u32)), rows);
+    }
+    let joined = [named.head, named.payload].concat();
+    let place = rows.heap.put(&joined);
+    read(format, known, (&joined, place), rows)
 }
 
 /// Why no schema is known of a record, with the subject that it should be in.

@@ -137,8 +137,48 @@ pub(super) struct SideOptions {
     pub(super) id_from_header: bool,
 }
 
+/// Keys that would change what records mean if they had an effect: what they may be, and what to do
+/// instead. A key that nothing reads is only told of.
+const NOT_THERE: [(&str, Type, &str, &str); 4] = [
+    (
+        "use.latest.with.metadata",
+        Type::String,
+        "",
+        "The newest schema is not chosen by its metadata: use use.latest.version or use.schema.id.",
+    ),
+    (
+        "rule.executors",
+        Type::List,
+        "",
+        "Rules of a schema are not run. Schemas with rules for what is read or written are refused.",
+    ),
+    ("rule.actions", Type::List, "", "Rules of a schema are not run, nor what follows from them."),
+    (
+        "context.name.strategy",
+        Type::Class,
+        "io.confluent.kafka.serializers.context.NullContextNameStrategy",
+        "A context of the registry is part of its address: http://host:8081/contexts/.name.",
+    ),
+];
+
 pub(super) fn def() -> ConfigDef {
-    Keys::def()
+    let mut def = Keys::def();
+    for (name, kind, only, instead) in NOT_THERE {
+        def.define(ConfigKey {
+            default: Some(Some(only.to_owned())),
+            group: Some("Schemas".to_owned()),
+            documentation: format!("Refused where it is set to anything else. {instead}"),
+            validator: Some(Validator::custom(move |key, value| {
+                let given = value.to_text().unwrap_or_default();
+                if [Some(only), only.rsplit('.').next()].contains(&Some(given.trim())) {
+                    return Ok(());
+                }
+                Err(config::invalid(key, &given, &format!("is not there. {instead}")))
+            })),
+            ..ConfigKey::new(name, kind)
+        });
+    }
+    def
 }
 
 /// A definition of `converter.type` alone, for a converter of this class.
@@ -171,6 +211,7 @@ impl Options {
     /// # Errors
     /// A wrong value, with the key.
     pub(super) fn from_props(props: &Props) -> Result<Options> {
+        def().parse(props).into_result().map_err(wrong)?;
         let keys = Keys::parse(props).map_err(wrong)?;
         let choice = if keys.auto_register {
             Choice::Register

@@ -14,6 +14,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Ids without a schema that are kept, at most, where nobody reads what is prepared.
+const MISSING_MAX: usize = 10_000;
+
 /// A record's bytes, told apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Named<'a> {
@@ -62,18 +65,13 @@ pub(super) fn id_of(options: &Options, side: Side, raw: &RawBatch, row: usize) -
     split(header, &bytes).ok().map(|named| named.id)
 }
 
-/// Whether a record's bytes begin with these.
-#[inline]
-pub(super) fn begins(side: Side, raw: &RawBatch, row: usize, with: &[u8; 5]) -> bool {
-    let bytes = match side {
-        Side::Key => raw.key(row),
-        Side::Value => match raw.value_parts(row) {
-            Some(parts) if parts.prefix.is_none() => Some(parts.rest),
-            _ => None,
-        },
-        Side::Header => None,
-    };
-    bytes.is_some_and(|bytes| bytes.starts_with(with))
+/// The next row that may name another schema than this one, which names one by its number.
+pub(super) fn next_other(side: Side, raw: &RawBatch, row: usize) -> usize {
+    match side {
+        Side::Key => raw.next_key_change(row),
+        Side::Value => raw.next_value_change(row),
+        Side::Header => raw.len(),
+    }
 }
 
 /// What is known of an id in a topic.
@@ -112,6 +110,11 @@ pub(super) fn learn<F: Format>(
         let text = format!("schema {id} is {}, not {}", schema.kind, F::KIND);
         return Ok(Ok(Known::new(Err(text), id, by_topic.as_deref())));
     }
+    if let Some(rule) = schema.rules.iter().find(|rule| rule.reads) {
+        let text =
+            format!("schema {id} has the rule {rule} for what is read, and rules are not run");
+        return Ok(Ok(Known::new(Err(text), id, by_topic.as_deref())));
+    }
     let name = by_topic.is_none().then(|| format.record_name(&schema)).flatten();
     let by_name = name.and_then(|name| strategy.subject(topic, key, Some(&name)).ok());
     let schema = match &by_name {
@@ -124,6 +127,23 @@ pub(super) fn learn<F: Format>(
     };
     let reader = format.reader(&schema).map_err(|why| format!("the schema cannot be read: {why}"));
     Ok(Ok(Known::new(reader, id, by_topic.or(by_name).as_deref())))
+}
+
+/// The schema of the record before, in the same batch.
+#[derive(Clone, Copy)]
+pub(super) struct Last {
+    id: SchemaId,
+    place: usize,
+}
+
+impl Last {
+    /// What the next record begins with if it is of the same schema, where that is told in front of it.
+    pub(super) fn head(self) -> Option<[u8; 5]> {
+        match self.id {
+            SchemaId::Id(id) => Some(framing::head(id)),
+            SchemaId::Guid(_) => None,
+        }
+    }
 }
 
 struct Slot<R> {
@@ -139,14 +159,16 @@ pub(super) struct Readers<R> {
     batch: u64,
     slots: Vec<Slot<R>>,
     places: HashMap<(SchemaId, Arc<str>), usize>,
-    /// Of this batch: ids without a schema, and why.
-    missing: HashMap<SchemaId, String>,
-    /// Of this batch: the id asked for last.
-    last: Option<(SchemaId, usize)>,
+    /// Ids without a schema, and why; the batch they were asked for in.
+    missing: HashMap<SchemaId, (u64, String)>,
+    /// Of the batches that are prepared and not read yet, the first.
+    unread: u64,
+    /// Something was read since the last batch was prepared.
+    read: bool,
 }
 
 impl<R> Readers<R> {
-    /// Keeps so many; more only while one batch needs them.
+    /// Keeps so many; more only while batches that are prepared need them.
     pub(super) fn new(max: usize) -> Readers<R> {
         Readers {
             max: max.max(1),
@@ -154,25 +176,31 @@ impl<R> Readers<R> {
             slots: Vec::new(),
             places: HashMap::new(),
             missing: HashMap::new(),
-            last: None,
+            unread: 0,
+            read: true,
         }
     }
 
-    /// A new batch: what is missing is asked for again.
+    /// A new batch: what is missing is asked for again. Several may be prepared before the first is read,
+    /// and what is known for one of them stays until then.
     pub(super) fn begin(&mut self) {
         self.batch += 1;
-        self.missing.clear();
-        self.last = None;
+        if std::mem::take(&mut self.read) {
+            self.unread = self.batch;
+            self.missing.clear();
+        } else if self.missing.len() > MISSING_MAX {
+            self.missing.clear();
+        }
     }
 
-    /// Whether it is known what an id is; what is known stays for this batch.
+    /// Whether it is known what an id is; what is known stays until the batch is read.
     pub(super) fn touch(&mut self, id: SchemaId, topic: &Arc<str>) -> bool {
         match self.places.get(&(id, topic.clone())).and_then(|at| self.slots.get_mut(*at)) {
             Some(slot) => {
                 slot.batch = self.batch;
                 true
             }
-            None => self.missing.contains_key(&id),
+            None => self.missing.get(&id).is_some_and(|(batch, _)| *batch == self.batch),
         }
     }
 
@@ -185,7 +213,7 @@ impl<R> Readers<R> {
         let known = match known {
             Ok(known) => known,
             Err(why) => {
-                self.missing.insert(id, why);
+                self.missing.insert(id, (self.batch, why));
                 return;
             }
         };
@@ -193,7 +221,7 @@ impl<R> Readers<R> {
         let slot = Slot { key: key.clone(), batch: self.batch, known };
         let oldest = self.slots.iter().enumerate().min_by_key(|(_, slot)| slot.batch);
         let place = match oldest {
-            Some((at, old)) if self.slots.len() >= self.max && old.batch < self.batch => at,
+            Some((at, old)) if self.slots.len() >= self.max && old.batch < self.unread => at,
             _ => self.slots.len(),
         };
         match self.slots.get_mut(place) {
@@ -206,23 +234,30 @@ impl<R> Readers<R> {
         self.places.insert(key, place);
     }
 
-    /// What is known of an id, or why nothing is.
-    #[inline]
-    pub(super) fn get(&mut self, id: SchemaId, topic: &Arc<str>) -> Result<&mut Known<R>, String> {
-        let place = match &self.last {
-            Some((last, place)) if *last == id => Some(*place),
-            _ => {
-                let place = self.places.get(&(id, topic.clone())).copied();
-                self.last = place.map(|place| (id, place)).or(self.last);
-                place
-            }
+    /// What is known of an id, and its place; or why nothing is known. `last` is asked before all else.
+    pub(super) fn get(
+        &mut self,
+        id: SchemaId,
+        topic: &Arc<str>,
+        last: Option<Last>,
+    ) -> Result<(Last, &mut Known<R>), String> {
+        self.read = true;
+        let place = match last {
+            Some(last) if last.id == id => Some(last.place),
+            _ => self.places.get(&(id, topic.clone())).copied(),
         };
-        match place.and_then(|place| self.slots.get_mut(place)) {
-            Some(slot) => Ok(&mut slot.known),
+        match place.and_then(|place| Some((place, self.slots.get_mut(place)?))) {
+            Some((place, slot)) => Ok((Last { id, place }, &mut slot.known)),
             None => Err(match self.missing.get(&id) {
-                Some(why) => why.clone(),
+                Some((_, why)) => why.clone(),
                 None => format!("schema {id} was not asked for before the record was read"),
             }),
         }
+    }
+
+    /// What is known of the schema of the record before.
+    #[inline]
+    pub(super) fn at(&mut self, last: Last) -> Option<&mut Known<R>> {
+        self.slots.get_mut(last.place).map(|slot| &mut slot.known)
     }
 }

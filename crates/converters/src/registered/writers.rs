@@ -299,6 +299,9 @@ fn writer_of<F: Format>(
     if target.kind != F::KIND {
         return Err(format!("it is {}, not {}", target.kind, F::KIND));
     }
+    if let Some(rule) = target.rules.iter().find(|rule| rule.writes) {
+        return Err(format!("it has the rule {rule} for what is written, and rules are not run"));
+    }
     if strict {
         format.compatible(draft, target)?;
     }

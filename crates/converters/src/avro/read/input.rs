@@ -17,7 +17,8 @@ pub(super) struct Failed;
 pub(super) struct Input<'a> {
     bytes: &'a [u8],
     pos: usize,
-    fault: Option<Fault>,
+    /// Apart, so that an input is small and costs nothing to let go.
+    fault: Option<Box<Fault>>,
 }
 
 impl<'a> Input<'a> {
@@ -33,8 +34,20 @@ impl<'a> Input<'a> {
         self.bytes.len() - self.pos
     }
 
+    /// What is not read yet.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.pos..).unwrap_or_default()
+    }
+
+    /// Goes on where so many bytes are left.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, left: usize) {
+        self.pos = self.bytes.len().saturating_sub(left).max(self.pos);
+    }
+
     pub(super) fn take_fault(&mut self) -> Option<Fault> {
-        self.fault.take()
+        self.fault.take().map(|fault| *fault)
     }
 
     /// Notes what is wrong at the current position; the first fault stays.
@@ -46,7 +59,7 @@ impl<'a> Input<'a> {
 
     #[cold]
     pub(super) fn fail_at(&mut self, at: usize, what: impl Into<String>) -> Failed {
-        self.fault.get_or_insert_with(|| Fault { what: what.into(), at });
+        self.fault.get_or_insert_with(|| Box::new(Fault { what: what.into(), at }));
         Failed
     }
 
@@ -216,7 +229,7 @@ impl<'a> Input<'a> {
 }
 
 #[inline(always)]
-fn unzigzag(value: u64) -> i64 {
+pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 

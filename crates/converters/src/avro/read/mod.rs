@@ -9,6 +9,7 @@
 
 mod branches;
 mod compile;
+mod fields;
 mod input;
 mod keys;
 mod leaf;
@@ -25,7 +26,7 @@ use super::connect::to_connect;
 use super::options::AvroOptions;
 use super::room::with_room;
 use super::schema::AvroSchema;
-use data::{Rows, Schema, Span};
+use data::{Cell, Rows, Schema, Span};
 use ops::{Op, Program};
 use run::Run;
 use std::sync::Arc;
@@ -112,7 +113,14 @@ impl Plan {
         rows: &mut Rows,
         scratch: &mut Scratch,
     ) -> Result<(), Malformed> {
-        let cell = Run::new(&self.program, payload, place, rows, scratch).whole(self.root)?;
+        let run = Run::new(&self.program, payload, place, rows, scratch);
+        // Apart, since a cell that comes back through memory is waited for.
+        if let Op::Record { first, len } = self.root {
+            let start = run.whole_record(first, len)?;
+            rows.push(self.schema.as_ref(), Cell::Struct(Span { start, len }));
+            return Ok(());
+        }
+        let cell = run.whole(self.root)?;
         rows.push(self.schema.as_ref(), cell);
         Ok(())
     }

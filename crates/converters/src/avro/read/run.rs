@@ -81,23 +81,30 @@ impl<'a> Run<'a> {
         Run { program, input: Input::new(payload), base, rows, scratch, depth: 0, cells_max }
     }
 
-    /// The value that takes all of the bytes.
+    /// The record that takes all of the bytes: where its cells begin.
     #[inline(always)]
+    pub(super) fn whole_record(mut self, first: u32, len: u32) -> Result<u32, Malformed> {
+        match self.record(first, len) {
+            Ok(start) if self.input.left() == 0 => Ok(start),
+            read => Err(self.refused_whole(read.is_ok())),
+        }
+    }
+
+    /// The value that takes all of the bytes.
     pub(super) fn whole(mut self, root: Op) -> Result<Cell, Malformed> {
-        let read = match root {
-            Op::Record { first, len } => self.record(first, len).map(Cell::Struct),
-            other => self.value(other),
-        };
-        let read = match (read, self.input.left()) {
-            (Ok(_), left) if left > 0 => Err(self.too_long(left)),
-            (read, _) => read,
-        };
-        read.map_err(|Failed| self.malformed())
+        match self.value(root) {
+            Ok(cell) if self.input.left() == 0 => Ok(cell),
+            read => Err(self.refused_whole(read.is_ok())),
+        }
     }
 
     #[cold]
-    fn too_long(&mut self, left: usize) -> Failed {
-        self.input.fail(format!("{left} bytes more than the value has"))
+    fn refused_whole(&mut self, read: bool) -> Malformed {
+        if read {
+            let left = self.input.left();
+            self.input.fail(format!("{left} bytes more than the value has"));
+        }
+        self.malformed()
     }
 
     #[cold]
@@ -123,65 +130,28 @@ impl<'a> Run<'a> {
         Failed
     }
 
-    /// One value.
+    /// One value without parts, or whatever [`Run::called`] reads.
     #[inline(always)]
     pub(super) fn value(&mut self, op: Op) -> Result<Cell, Failed> {
-        let mut read = Cell::Null;
-        self.put_value(op, |_, cell| read = cell)?;
-        Ok(read)
-    }
-
-    /// One value, given to `put`. What has no parts is read in place, the rest by a call.
-    ///
-    /// Each arm puts its own cell: a cell that is put together in one place and copied from there as a
-    /// whole makes the processor wait until its parts have arrived, which took longer than all else.
-    #[inline(always)]
-    fn put_value(&mut self, op: Op, put: impl FnOnce(&mut Self, Cell)) -> Result<(), Failed> {
         let op = match op {
             Op::Optional { null, inner } => {
                 if self.input.choice(2, "the type of a union has")? == usize::from(null) {
-                    put(self, Cell::Null);
-                    return Ok(());
+                    return Ok(Cell::Null);
                 }
                 self.op(inner)
             }
             other => other,
         };
-        match op {
-            Op::Int(Width::W32) => {
-                let value = i64::from(self.input.int()?);
-                put(self, Cell::Int(value, Width::W32));
-            }
-            Op::Long => {
-                let value = self.input.long()?;
-                put(self, Cell::Int(value, Width::W64));
-            }
-            Op::Text => {
-                let span = self.text()?;
-                put(self, Cell::Text(span));
-            }
-            Op::Double => {
-                let value = self.input.double()?;
-                put(self, Cell::Float(value));
-            }
-            Op::Float => {
-                let value = f64::from(self.input.float()?);
-                put(self, Cell::Float(value));
-            }
-            Op::Bool => {
-                let value = self.input.boolean()?;
-                put(self, Cell::Bool(value));
-            }
-            Op::Bytes => {
-                let span = self.bytes()?;
-                put(self, Cell::Bytes(span));
-            }
-            other => {
-                let cell = self.called(other)?;
-                put(self, cell);
-            }
-        }
-        Ok(())
+        Ok(match op {
+            Op::Int(Width::W32) => Cell::Int(i64::from(self.input.int()?), Width::W32),
+            Op::Long => Cell::Int(self.input.long()?, Width::W64),
+            Op::Text => Cell::Text(self.text()?),
+            Op::Double => Cell::Float(self.input.double()?),
+            Op::Float => Cell::Float(f64::from(self.input.float()?)),
+            Op::Bool => Cell::Bool(self.input.boolean()?),
+            Op::Bytes => Cell::Bytes(self.bytes()?),
+            other => return self.called(other),
+        })
     }
 
     fn op(&self, at: u32) -> Op {
@@ -192,7 +162,9 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn called(&mut self, op: Op) -> Result<Cell, Failed> {
         match op {
-            Op::Record { first, len } => self.record(first, len).map(Cell::Struct),
+            Op::Record { first, len } => {
+                self.record(first, len).map(|start| Cell::Struct(Span { start, len }))
+            }
             Op::List(items) => self.list(items),
             Op::Map(items) => self.map(items),
             Op::Entries { adjusted, empty } => self.entries(adjusted, empty),
@@ -239,8 +211,9 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Where a record's cells begin.
     #[inline(never)]
-    fn record(&mut self, first: u32, len: u32) -> Result<Span, Failed> {
+    fn record(&mut self, first: u32, len: u32) -> Result<u32, Failed> {
         self.deeper()?;
         let program = self.program;
         let (first, len) = (first as usize, len as usize);
@@ -248,14 +221,18 @@ impl<'a> Run<'a> {
         self.room_for(ops.len())?;
         // The cells of a record need not wait on the stack: it is known how many they are.
         let span = self.rows.alloc(ops.len());
-        for (at, op) in ops.iter().enumerate() {
-            let read = self.put_value(*op, |run, cell| run.rows.set(span, at, cell));
-            if read.is_err() {
-                return Err(self.named(program.names.get(first + at)));
+        let mut at = 0;
+        loop {
+            at += self.plain_fields(ops, at, span);
+            let Some(op) = ops.get(at) else { break };
+            match self.optional(*op) {
+                Ok(cell) => self.rows.set(span, at, cell),
+                Err(Failed) => return Err(self.named(program.names.get(first + at))),
             }
+            at += 1;
         }
         self.depth -= 1;
-        Ok(span)
+        Ok(span.start)
     }
 
     /// Demands that a value's bytes are worth so many cells more.

@@ -79,7 +79,10 @@ impl Clock {
         if self.logical == Logical::Time && !(0..=DAY_MS).contains(&value) {
             return Err(not_only("Time", "date"));
         }
-        if self.divisor != 1 && value % self.divisor != 0 {
+        if self.divisor == 1 && self.factor == 1 {
+            return Ok(value);
+        }
+        if value % self.divisor != 0 {
             return Err(Fault::new(format!(
                 "{value} would lose digits in the unit that the schema has"
             )));

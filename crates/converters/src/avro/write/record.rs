@@ -1,5 +1,6 @@
 //! Structs as records: each field of the record from a cell, or what stands for it.
 
+use super::binary::{put_bytes, put_double, put_long};
 use super::compile::Compiler;
 use super::default;
 use super::fault::Fault;
@@ -24,26 +25,41 @@ pub(super) enum Field {
     },
 }
 
-impl Field {
-    #[inline]
-    pub(super) fn write(
-        &self,
-        context: &Context<'_>,
-        cells: &[Cell],
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        match self {
-            Field::Value { index, step, default, name } => {
-                let cell = cells.get(*index).copied().unwrap_or(Cell::Null);
-                match default {
-                    Some(default) if cell.is_null() => out.extend_from_slice(default),
-                    _ => step.write(context, cell, out).map_err(|fault| fault.field(name))?,
-                }
+/// Appends the fields of a record, whose struct has these cells.
+///
+/// What is most often there is written in the loop: a call for a field takes longer than its bytes.
+#[inline(never)]
+pub(super) fn write(
+    fields: &[Field],
+    context: &Context<'_>,
+    cells: &[Cell],
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    for field in fields {
+        let (index, step, default, name) = match field {
+            Field::Value { index, step, default, name } => (*index, step, default, name),
+            Field::Constant(bytes) => {
+                out.extend_from_slice(bytes);
+                continue;
             }
-            Field::Constant(bytes) => out.extend_from_slice(bytes),
+        };
+        let cell = cells.get(index).unwrap_or(&Cell::Null);
+        match (step, cell) {
+            (Step::Text, Cell::Text(span)) => put_bytes(context.rows.bytes(*span), out),
+            (Step::Int(width), Cell::Int(value, own)) if width == own => put_long(*value, out),
+            (Step::Double, Cell::Float(value)) => put_double(*value, out),
+            (Step::Bool, Cell::Bool(value)) => out.push(u8::from(*value)),
+            (Step::Clock(clock), Cell::Int(..)) => match clock.count(*cell) {
+                Ok(count) => put_long(count, out),
+                Err(fault) => return Err(fault.field(name)),
+            },
+            _ => match default {
+                Some(default) if cell.is_null() => out.extend_from_slice(default),
+                _ => step.write(context, *cell, out).map_err(|fault| fault.field(name))?,
+            },
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// A field of the record of a map's entries.

@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::decimal::Decimal;
 use super::fault::Fault;
 use super::record::{Field, Slot};
-use super::{anything, plain};
+use super::{anything, plain, record};
 use crate::avro::schema::{AvroSchema, Id};
 use data::java_text::class_name;
 use data::{Cell, Rows, Span, Type, Width};
@@ -101,8 +101,7 @@ impl Step {
                 return step.write(context, cell, out);
             }
             (Step::Record { fields, arity }, Cell::Struct(span)) if span.len as usize == *arity => {
-                let cells = rows.cells(span);
-                return fields.iter().try_for_each(|field| field.write(context, cells, out));
+                return record::write(fields, context, rows.cells(span), out);
             }
             (Step::Bool, Cell::Bool(value)) => out.push(u8::from(value)),
             (Step::Double, Cell::Float(value)) => put_double(value, out),

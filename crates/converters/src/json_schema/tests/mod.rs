@@ -33,6 +33,7 @@ fn registered(text: &str) -> Registered {
         subject: Some("t-value".into()),
         version: None,
         references: Vec::new(),
+        rules: Vec::new(),
     }
 }
 

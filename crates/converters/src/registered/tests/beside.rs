@@ -5,6 +5,7 @@ use super::{batch, decode, encode, framed, messages, props, record, rows, texts,
 use crate::registered::{inline, make};
 use api::{Checking, ErrorKind, Outcome, Side};
 use config::Props;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::registry::{Proxy, Reply, url};
@@ -26,6 +27,59 @@ fn wrong_settings_are_told_when_a_converter_is_made() {
     let strategy = [("value.subject.name.strategy", "com.acme.Own")];
     let text = fault(&props("http://h", &strategy), Side::Value);
     assert!(text.contains("com.acme.Own") && text.contains("TopicRecordNameStrategy"), "{text}");
+    for (key, given, instead) in [
+        ("use.latest.with.metadata", "application.version=2", "use use.latest.version"),
+        ("rule.executors", "checkSsn", "Rules of a schema are not run"),
+        ("rule.actions", "dlq", "Rules of a schema are not run"),
+        ("context.name.strategy", "com.acme.Own", "http://host:8081/contexts/.name"),
+    ] {
+        let text = fault(&props("http://h", &[(key, given)]), Side::Value);
+        assert!([key, given, instead].iter().all(|part| text.contains(part)), "{text}");
+    }
+    let as_by_default = [
+        ("use.latest.with.metadata", ""),
+        ("rule.executors", ""),
+        ("context.name.strategy", "io.confluent.kafka.serializers.context.NullContextNameStrategy"),
+    ];
+    make::<Toy>(&props("http://h", &as_by_default), Side::Value).unwrap();
+    let text = fault(&props("mock://h", &[]), Side::Value);
+    assert!(text.contains("name a real registry"), "{text}");
+}
+
+#[test]
+fn a_schema_with_rules_is_refused_where_they_would_be_run() {
+    let text = toy::draft(&schema("Toy", "string")).text;
+    let proxy = Proxy::answering(move |asked| {
+        let rule = |name: &str, mode: &str| {
+            json!({"schema": text, "id": 7, "version": 1, "ruleSet": {"domainRules": [
+                {"name": name, "type": "ENCRYPT", "mode": mode, "disabled": false}]}})
+        };
+        match &*asked.path {
+            "/schemas/ids/7" => Reply::json(200, &rule("hide", "WRITEREAD")),
+            "/schemas/ids/8" | "/subjects/t-value/versions/latest" => {
+                Reply::json(200, &rule("check", "WRITE"))
+            }
+            "/schemas/ids/9" => Reply::json(200, &rule("step", "UPGRADE")),
+            _ => Reply::json(404, &json!({"error_code": 40401, "message": "not here"})),
+        }
+    });
+    let records = [7, 8, 9].map(|id| framed(id, "a"));
+    let records = records.each_ref().map(|record| Some(&**record));
+    let read = decode(&mut *values(&proxy.url(), &[]), batch("t", &records)).unwrap();
+    assert_eq!(texts(&read), [None, Some("a"), Some("a")]);
+    let told = messages(&read);
+    assert!(
+        told.len() == 1 && told[0].contains("rule hide (ENCRYPT) for what is read"),
+        "{told:?}"
+    );
+    let latest = [
+        ("auto.register.schemas", "false"),
+        ("use.latest.version", "true"),
+        ("latest.compatibility.strict", "false"),
+    ];
+    let row = rows(Some(&schema("Toy", "string")), &[Some("a")]);
+    let (_, errors) = encode(&mut *values(&proxy.url(), &latest), "t", &row).unwrap();
+    assert!(errors[0].contains("rule check (ENCRYPT) for what is written"), "{errors:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! that counts and breaks, and against answers that the real one does not give.
 
 mod beside;
+mod several;
 mod toy;
 
 use super::make;
