@@ -114,6 +114,7 @@ mod tests {
             id: Some(9),
             guid: None,
             version: Some(1),
+            rules: Vec::new(),
         }
     }
 
