@@ -7,7 +7,7 @@ use super::input::unzigzag;
 use super::ops::Op;
 use super::run::Run;
 use crate::utf8::is_utf8;
-use data::{Cell, Span, Width};
+use data::{Cell, Rows, Span, Width};
 
 /// The highest bit of each byte: in a number, that another one follows.
 const MORE: u64 = 0x8080_8080_8080_8080;
@@ -25,6 +25,37 @@ impl Run<'_> {
         self.input.leave(left);
         read
     }
+}
+
+/// Whether all fields of a record are plain where their bytes are.
+pub(super) fn are_plain(ops: &[Op], all: &[Op]) -> bool {
+    ops.iter().all(|op| match op {
+        Op::Optional { inner, .. } => all.get(*inner as usize).is_some_and(is_plain),
+        op => is_plain(op),
+    })
+}
+
+fn is_plain(op: &Op) -> bool {
+    use Op::{Bool, Bytes, Double, Float, Int, Long, Text};
+    matches!(op, Long | Int(Width::W32) | Text | Double | Float | Bool | Bytes)
+}
+
+/// Reads a record of plain fields that takes all of the bytes; gives its cells. `None`: it is another one, or
+/// something is wrong, and `rows` are as they were.
+#[inline(always)]
+pub(super) fn whole(
+    ops: &[Op],
+    all: &[Op],
+    (payload, place): (&[u8], Span),
+    rows: &mut Rows,
+) -> Option<Span> {
+    let span = rows.alloc(ops.len());
+    let fields = Fields { ops, all, end: place.start + payload.len() as u32 };
+    if fields.read(rows.cells_mut(span), payload) == (ops.len(), 0) {
+        return Some(span);
+    }
+    rows.truncate_cells(span.start as usize);
+    None
 }
 
 struct Fields<'a> {
@@ -55,75 +86,81 @@ impl Fields<'_> {
     /// whole makes the processor wait until its parts have arrived, which took longer than all else.
     #[inline(always)]
     fn field<'b>(&self, op: &Op, cell: &mut Cell, rest: &'b [u8]) -> Option<&'b [u8]> {
-        let (op, rest) = match op {
+        match op {
             Op::Optional { null, inner } => match rest.split_first()? {
                 // A zig-zag number of 0 or 1.
                 (branch @ (0 | 2), rest) if branch / 2 == *null => {
                     *cell = Cell::Null;
-                    return Some(rest);
+                    Some(rest)
                 }
-                (0 | 2, rest) => (self.all.get(*inner as usize)?, rest),
-                _ => return None,
+                (0 | 2, rest) => value(self.all.get(*inner as usize)?, cell, rest, self.end),
+                _ => None,
             },
-            other => (other, rest),
-        };
-        match op {
-            Op::Long => {
-                let (value, rest) = long(rest)?;
-                *cell = Cell::Int(value, Width::W64);
-                Some(rest)
-            }
-            Op::Int(Width::W32) => {
-                let (value, rest) = long(rest)?;
-                let value = i32::try_from(value).ok()?;
-                *cell = Cell::Int(i64::from(value), Width::W32);
-                Some(rest)
-            }
-            Op::Text => {
-                let (text, rest) = block(rest)?;
-                if !is_utf8(text) {
-                    return None;
-                }
-                *cell = Cell::Text(self.place(text, rest));
-                Some(rest)
-            }
-            Op::Double => {
-                let (bytes, rest) = rest.split_first_chunk()?;
-                *cell = Cell::Float(f64::from_le_bytes(*bytes));
-                Some(rest)
-            }
-            Op::Float => {
-                let (bytes, rest) = rest.split_first_chunk()?;
-                *cell = Cell::Float(f64::from(f32::from_le_bytes(*bytes)));
-                Some(rest)
-            }
-            Op::Bool => {
-                let (byte @ (0 | 1), rest) = rest.split_first()? else { return None };
-                *cell = Cell::Bool(*byte == 1);
-                Some(rest)
-            }
-            Op::Bytes => {
-                let (bytes, rest) = block(rest)?;
-                *cell = Cell::Bytes(self.place(bytes, rest));
-                Some(rest)
-            }
-            _ => None,
+            op => value(op, cell, rest, self.end),
         }
     }
+}
 
-    /// Where bytes are in the rows' heap, with `rest` behind them.
-    #[inline(always)]
-    fn place(&self, bytes: &[u8], rest: &[u8]) -> Span {
-        let len = bytes.len() as u32;
-        Span { start: self.end - rest.len() as u32 - len, len }
+/// The same of a value that is there.
+#[inline(always)]
+fn value<'b>(op: &Op, cell: &mut Cell, rest: &'b [u8], end: u32) -> Option<&'b [u8]> {
+    match op {
+        Op::Long => {
+            let (value, rest) = long(rest)?;
+            *cell = Cell::Int(value, Width::W64);
+            Some(rest)
+        }
+        Op::Int(Width::W32) => {
+            let (value, rest) = long(rest)?;
+            let value = i32::try_from(value).ok()?;
+            *cell = Cell::Int(i64::from(value), Width::W32);
+            Some(rest)
+        }
+        Op::Text => {
+            let (text, rest) = block(rest)?;
+            if !is_utf8(text) {
+                return None;
+            }
+            *cell = Cell::Text(place(text, rest, end));
+            Some(rest)
+        }
+        Op::Double => {
+            let (bytes, rest) = rest.split_first_chunk()?;
+            *cell = Cell::Float(f64::from_le_bytes(*bytes));
+            Some(rest)
+        }
+        Op::Float => {
+            let (bytes, rest) = rest.split_first_chunk()?;
+            *cell = Cell::Float(f64::from(f32::from_le_bytes(*bytes)));
+            Some(rest)
+        }
+        Op::Bool => {
+            let (byte @ (0 | 1), rest) = rest.split_first()? else { return None };
+            *cell = Cell::Bool(*byte == 1);
+            Some(rest)
+        }
+        Op::Bytes => {
+            let (bytes, rest) = block(rest)?;
+            *cell = Cell::Bytes(place(bytes, rest, end));
+            Some(rest)
+        }
+        _ => None,
     }
+}
+
+/// Where bytes are in the rows' heap, with `rest` behind them up to `end`.
+#[inline(always)]
+fn place(bytes: &[u8], rest: &[u8], end: u32) -> Span {
+    let len = bytes.len() as u32;
+    Span { start: end - rest.len() as u32 - len, len }
 }
 
 /// A length and as many bytes.
 #[inline(always)]
 fn block(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = long(rest)?;
-    rest.split_at_checked(usize::try_from(len).ok()?)
+    // One below zero is longer than all there is.
+    rest.split_at_checked(usize::try_from(len as u64).ok()?)
 }
 
 /// A zig-zag number.

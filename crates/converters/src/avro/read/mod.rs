@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     schema: Option<Arc<Schema>>,
     program: Program,
     root: Op,
+    /// It is a record of plain fields.
+    plain: bool,
 }
 
 /// Bytes that are no value of the schema.
@@ -63,7 +65,7 @@ impl Plan {
         with_room(|| {
             let schema = to_connect(writer, options, version)?;
             let (program, root) = compile::compile(writer, None, options, schema.as_ref())?;
-            Ok(Plan { schema, program, root })
+            Ok(Plan::of(schema, program, root))
         })
     }
 
@@ -81,8 +83,14 @@ impl Plan {
         with_room(|| {
             let schema = to_connect(reader, options, version)?;
             let (program, root) = compile::compile(writer, Some(reader), options, schema.as_ref())?;
-            Ok(Plan { schema, program, root })
+            Ok(Plan::of(schema, program, root))
         })
+    }
+
+    fn of(schema: Option<Arc<Schema>>, program: Program, root: Op) -> Plan {
+        let ops = fields_of(&program, root);
+        let plain = !ops.is_empty() && fields::are_plain(ops, &program.ops);
+        Plan { schema, program, root, plain }
     }
 
     /// What some of the writer's values can be none of the reader's for, though others can.
@@ -113,17 +121,29 @@ impl Plan {
         rows: &mut Rows,
         scratch: &mut Scratch,
     ) -> Result<(), Malformed> {
-        let run = Run::new(&self.program, payload, place, rows, scratch);
-        // Apart, since a cell that comes back through memory is waited for.
-        if let Op::Record { first, len } = self.root {
-            let start = run.whole_record(first, len)?;
-            rows.push(self.schema.as_ref(), Cell::Struct(Span { start, len }));
-            return Ok(());
+        if self.plain {
+            let ops = fields_of(&self.program, self.root);
+            if let Some(cells) = fields::whole(ops, &self.program.ops, (payload, place), rows) {
+                rows.push(self.schema.as_ref(), Cell::Struct(cells));
+                return Ok(());
+            }
         }
-        let cell = run.whole(self.root)?;
+        let cell = Run::new(&self.program, payload, place, rows, scratch).whole(self.root)?;
         rows.push(self.schema.as_ref(), cell);
         Ok(())
     }
+}
+
+/// The operations of a record's fields; none of anything else.
+#[inline]
+fn fields_of(program: &Program, root: Op) -> &[Op] {
+    match root {
+        Op::Record { first, len } => {
+            program.ops.get(first as usize..).and_then(|ops| ops.get(..len as usize))
+        }
+        _ => None,
+    }
+    .unwrap_or_default()
 }
 
 /// Whether every value of the writer's schema can be read as one of the reader's.

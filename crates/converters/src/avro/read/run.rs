@@ -81,30 +81,17 @@ impl<'a> Run<'a> {
         Run { program, input: Input::new(payload), base, rows, scratch, depth: 0, cells_max }
     }
 
-    /// The record that takes all of the bytes: where its cells begin.
-    #[inline(always)]
-    pub(super) fn whole_record(mut self, first: u32, len: u32) -> Result<u32, Malformed> {
-        match self.record(first, len) {
-            Ok(start) if self.input.left() == 0 => Ok(start),
-            read => Err(self.refused_whole(read.is_ok())),
-        }
-    }
-
     /// The value that takes all of the bytes.
     pub(super) fn whole(mut self, root: Op) -> Result<Cell, Malformed> {
         match self.value(root) {
             Ok(cell) if self.input.left() == 0 => Ok(cell),
-            read => Err(self.refused_whole(read.is_ok())),
+            Ok(_) => {
+                let left = self.input.left();
+                self.input.fail(format!("{left} bytes more than the value has"));
+                Err(self.malformed())
+            }
+            Err(Failed) => Err(self.malformed()),
         }
-    }
-
-    #[cold]
-    fn refused_whole(&mut self, read: bool) -> Malformed {
-        if read {
-            let left = self.input.left();
-            self.input.fail(format!("{left} bytes more than the value has"));
-        }
-        self.malformed()
     }
 
     #[cold]

@@ -88,6 +88,12 @@ impl Writer {
     /// Why it does not fit, with the field.
     pub(crate) fn write(&self, rows: &Rows, cell: Cell, out: &mut Vec<u8>) -> Result<(), String> {
         let context = step::Context { avro: &self.avro, rows };
-        self.step.write(&context, cell, out).map_err(|fault| fault.to_string())
+        let written = match (&self.step, cell) {
+            (Step::Record { fields, arity }, Cell::Struct(span)) if span.len as usize == *arity => {
+                record::write(fields, &context, rows.cells(span), out)
+            }
+            (step, cell) => step.write(&context, cell, out),
+        };
+        written.map_err(|fault| fault.to_string())
     }
 }
