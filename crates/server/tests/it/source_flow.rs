@@ -34,7 +34,8 @@ fn fault_a_file_larger_than_memory_waits_and_passes() {
     let text = |number: u64| format!("{number:0width$}\n", width = LINE_BYTES as usize - 1);
     let mut file = open(&route.file());
     file.write_all(text(0).as_bytes()).expect("room");
-    let worker = route.worker(&[]).start();
+    // Of the disk only the file takes as much as it has.
+    let worker = route.worker(&[("producer.override.compression.type", "lz4")]).start();
     eventually(PATIENCE, "the first line", || {
         (task(&worker, &route.topic)["copycat"]["records_stored"] == 1).then_some(())
     });
