@@ -7,7 +7,7 @@
 //! bad record does not cut a run in two.
 
 use api::Side;
-use data::{Batch, Cell, Header, Headers, RawBatch, Reject, Rows, Span, Stage, ValueParts};
+use data::{Batch, Cell, Headers, RawBatch, Reject, Rows, Span, Stage, ValueParts};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -105,6 +105,8 @@ fn walk(
             batch.reject(reject(row, side, rejection));
         }
     }
+    // A record's cells are made of its own bytes.
+    rows.set_apart(true);
     match side {
         Side::Value => batch.values = rows,
         Side::Key | Side::Header => batch.keys = rows,
@@ -132,7 +134,7 @@ fn walk_headers(
             }
             let last = headers.values.len() - 1;
             let (schema, value) = (headers.values.schema(last).cloned(), headers.values.root(last));
-            headers.push(row, Header { name: interned(&mut names, name), schema, value });
+            headers.push_of(row, &interned(&mut names, name), schema.as_ref(), value);
         }
     }
     batch.headers = headers;

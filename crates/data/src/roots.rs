@@ -96,6 +96,18 @@ impl Roots {
         *self.cells.get(self.filled).unwrap_or(&Cell::Null)
     }
 
+    /// Whether no two rows' structs, maps and lists have a cell in common.
+    pub(crate) fn are_apart(&self) -> bool {
+        let span = |cell: &Cell| match cell {
+            Cell::Struct(span) | Cell::Map(span) | Cell::List(span) => Some(span.range()),
+            _ => None,
+        };
+        let mut spans: Vec<_> = self.cells().iter().filter_map(span).collect();
+        spans.retain(|span| !span.is_empty());
+        spans.sort_unstable_by_key(|span| span.start);
+        spans.iter().zip(spans.iter().skip(1)).all(|(one, next)| one.end <= next.start)
+    }
+
     /// Forgets old rows that were not given anew.
     pub(crate) fn settle(&mut self) {
         self.cells.truncate(self.filled);

@@ -2,9 +2,13 @@
 //!
 //! Converters write rows, transforms change them, destinations read them run by run. Text and bytes
 //! that a converter did not have to change stay in the fetched bytes: a cell's span points there.
+//!
+//! Invariant: cells that two values may share stay as they are. Only of rows that are said to be apart
+//! ([`Rows::is_apart`]) may the own cells be changed in place.
 
 use crate::arena::Arena;
 use crate::cell::{Cell, Span};
+use crate::cell_room::CellRoom;
 use crate::roots::Roots;
 use crate::schema::Schema;
 use std::sync::Arc;
@@ -40,6 +44,11 @@ impl Heap {
         Span::own(start, bytes.len() as u32)
     }
 
+    /// Makes room for so many bytes more in the set's own part.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.own.reserve(bytes);
+    }
+
     /// Lets `write` append to the set's own part and gives the span of what it wrote.
     pub fn put_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Span {
         let start = self.own.len();
@@ -66,8 +75,9 @@ impl Run {
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     roots: Roots,
-    cells: Vec<Cell>,
+    cells: CellRoom,
     pub heap: Heap,
+    apart: bool,
 }
 
 impl Rows {
@@ -86,7 +96,7 @@ impl Rows {
 
     pub fn reserve(&mut self, rows: usize, cells: usize) {
         self.roots.reserve(rows);
-        self.cells.reserve(cells);
+        self.cells.make_room(cells);
     }
 
     /// The runs in row order; together they cover every row.
@@ -142,7 +152,22 @@ impl Rows {
     /// Appends a row. Schemas are compared by address: a converter gives one `Arc` per schema.
     #[inline]
     pub fn push(&mut self, schema: Option<&Arc<Schema>>, root: Cell) {
+        self.apart = false;
         self.roots.push(schema, root);
+    }
+
+    /// Whether the cells of a row's struct, map or list are looked at by way of that row's root alone: then
+    /// they may be changed in place, and nobody else will see it. What is nested in them may be shared.
+    #[inline]
+    pub fn is_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// Says whether the rows are apart. Whoever gave them their roots knows; rows that get others are
+    /// not, until somebody says so again.
+    pub fn set_apart(&mut self, apart: bool) {
+        debug_assert!(!apart || self.roots.are_apart(), "two rows share cells");
+        self.apart = apart;
     }
 
     /// Puts other roots, over the same cells and bytes, in the place of the rows' own, which are
@@ -152,6 +177,7 @@ impl Rows {
     /// The new roots, where they are not as many as there are rows; nothing has changed then.
     pub fn swap_roots(&mut self, roots: Roots) -> Result<Roots, Roots> {
         if roots.len() == self.roots.len() {
+            self.apart = false;
             Ok(std::mem::replace(&mut self.roots, roots))
         } else {
             Err(roots)
@@ -161,10 +187,10 @@ impl Rows {
     /// Appends cells, all null, and gives their place; fill them with [`Rows::set`].
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Span {
-        let start = self.cells.len() as u32;
+        let start = self.cells.len();
         // Each made anew: one that is copied as a whole right after it was made is waited for.
         self.cells.extend((0..len).map(|_| Cell::Null));
-        Span { start, len: len as u32 }
+        Span { start: start as u32, len: len as u32 }
     }
 
     /// Appends cells that exist already and gives their place.
@@ -207,6 +233,25 @@ impl Rows {
         Span { start: start as u32, len: places.len() as u32 }
     }
 
+    /// Keeps the cells at these places of a span, which rise, and gives where they are: as
+    /// [`Rows::gather`], in the span's own place. For rows that are apart.
+    #[inline]
+    pub fn keep(&mut self, span: Span, places: &[u32]) -> Span {
+        let inside = places.last().is_none_or(|last| *last < span.len);
+        let Some(cells) = self.cells.get_mut(span.range()).filter(|_| inside) else {
+            return self.gather(span, places);
+        };
+        let moved = places.iter().enumerate().skip_while(|(at, place)| *at == **place as usize);
+        for (at, place) in moved {
+            if let Some(cell) = cells.get(*place as usize).copied()
+                && let Some(slot) = cells.get_mut(at)
+            {
+                *slot = cell;
+            }
+        }
+        Span { start: span.start, len: places.len() as u32 }
+    }
+
     /// Writes one cell of an allocated span; an index past its end is ignored.
     #[inline]
     pub fn set(&mut self, span: Span, index: usize, cell: Cell) {
@@ -236,10 +281,17 @@ impl Rows {
     /// share, the fetched ones, are not copied.
     #[inline]
     pub fn adopt(&mut self, from: &Rows, cell: Cell) -> Cell {
+        if self.adopts_as_it_is(from, &cell) { cell } else { self.adopt_other(from, cell) }
+    }
+
+    /// Whether a cell of another set means the same in this one. Looked at where it lies: a cell that is
+    /// taken apart and put together again is slow to read.
+    #[inline]
+    pub fn adopts_as_it_is(&self, from: &Rows, cell: &Cell) -> bool {
         match cell {
-            Cell::Null | Cell::Bool(_) | Cell::Int(..) | Cell::Float(_) => cell,
-            Cell::Text(span) if self.shares(from, span) => cell,
-            _ => self.adopt_other(from, cell),
+            Cell::Null | Cell::Bool(_) | Cell::Int(..) | Cell::Float(_) => true,
+            Cell::Text(span) => self.shares(from, *span),
+            _ => false,
         }
     }
 
@@ -293,6 +345,7 @@ impl Rows {
 
     /// Gives the set its rows, new or as they were taken out.
     pub fn set_roots(&mut self, roots: Roots) {
+        self.apart = false;
         self.roots = roots;
         self.roots.settle();
     }
@@ -338,6 +391,40 @@ mod tests {
         let some = rows.gather(span, &[2, 0, 3]);
         assert_eq!(rows.cells(some), [Cell::int(2), Cell::int(0), Cell::Null]);
         assert_eq!(rows.gather(span, &[]).len, 0);
+    }
+
+    #[test]
+    fn kept_cells_move_up_in_their_own_place() {
+        let mut rows = Rows::default();
+        let span = rows.alloc_from(&[0, 1, 2, 3].map(Cell::int));
+        let next = rows.alloc_from(&[Cell::int(9)]);
+        let some = rows.keep(span, &[1, 3]);
+        assert_eq!((some.start, rows.cells(some)), (span.start, &[1, 3].map(Cell::int)[..]));
+        let beyond = rows.keep(some, &[0, 2]);
+        assert_eq!(rows.cells(beyond), [Cell::int(1), Cell::Null], "gathered elsewhere");
+        assert_eq!(rows.cells(next), [Cell::int(9)]);
+        assert_eq!(rows.keep(next, &[]).len, 0);
+    }
+
+    #[test]
+    fn rows_are_apart_until_they_get_other_roots() {
+        let mut rows = Rows::default();
+        let [one, two] = [1, 2].map(|value| Cell::List(rows.alloc_from(&[Cell::int(value)])));
+        for root in [two, Cell::Null, one] {
+            rows.push(None, root);
+        }
+        assert!(!rows.is_apart(), "nobody has said so");
+        rows.set_apart(true);
+        assert!(rows.clone().is_apart());
+        let old = rows.swap_roots(rows.roots.clone()).unwrap();
+        assert!(!rows.is_apart());
+        rows.set_apart(true);
+        rows.set_roots(old);
+        assert!(!rows.is_apart());
+        rows.set_apart(true);
+        rows.push(None, one);
+        assert!(!rows.is_apart());
+        assert!(!rows.roots.are_apart());
     }
 
     #[test]

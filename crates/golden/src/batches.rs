@@ -72,6 +72,9 @@ pub fn of_records(records: &[Record]) -> Batch {
             batch.set_partition(row, record.partition);
         }
     }
+    // As a converter says of what it has made.
+    batch.keys.set_apart(true);
+    batch.values.set_apart(true);
     batch
 }
 

@@ -1,14 +1,16 @@
-//! The copy that a transform makes of a struct or map before it changes it.
+//! The copy that a transform makes of a struct or map before it changes it, or the struct or map itself
+//! where nobody else looks at its cells.
 //!
-//! Place in the data path: inside the transforms. Invariants: the original's cells stay as they are;
-//! the copy of a struct is one that Connect would let exist, with no null where its field allows none.
+//! Place in the data path: inside the transforms. Invariants: the original's cells stay as they are
+//! unless the rows are apart ([`Rows::is_apart`]); the copy of a struct is one that Connect would let
+//! exist, with no null where its field allows none.
 
 use crate::fault::Fault;
-use crate::part::is_text;
+use crate::part::{Near, is_text};
 use data::{Cell, Rows, Schema, Span};
 
-/// Copies the struct at `span`, which is of `schema`, and appends `more` nulls. Nulls of fields with
-/// a default become the default if `replace`.
+/// Copies the struct at `span`, which is of `schema`, and appends `more` nulls; without any, it may be
+/// changed itself. Nulls of fields with a default become the default if `replace`.
 ///
 /// # Errors
 /// A null that its field does not allow.
@@ -20,7 +22,7 @@ pub(crate) fn copy_struct(
     more: usize,
     replace: bool,
 ) -> Result<Span, Fault> {
-    let copy = rows.copy(span, more);
+    let copy = if more == 0 && rows.is_apart() { span } else { rows.copy(span, more) };
     if has_null(rows.cells(span)) {
         fill(rows, schema, copy, replace)?;
     }
@@ -53,50 +55,63 @@ fn fill(rows: &mut Rows, schema: &Schema, copy: Span, replace: bool) -> Result<(
     Ok(())
 }
 
-/// The copy of a map, to change members of and add some to.
+/// The copy of a map, or the map itself, to change members of and add some to.
 pub(crate) struct MapCopy {
     /// Also the room for members to come.
     cells: Span,
     used: u32,
+    /// What the map had.
+    old: u32,
+    /// Members that may come, for which there is room in a copy.
+    more: usize,
 }
 
 impl MapCopy {
-    /// Copies the map at `span`; there is room for `more` members.
+    /// Begins with the map at `span`; `more` members may come.
     #[inline]
     pub(crate) fn new(rows: &mut Rows, span: Span, more: usize) -> MapCopy {
-        let cells = rows.copy(span, more * 2);
-        MapCopy { cells, used: cells.len - more as u32 * 2 }
-    }
-
-    /// The place of the value of the member of that name. Looked for first where `hint` says that the
-    /// map before had it; there it mostly is again.
-    #[inline]
-    pub(crate) fn find(&self, rows: &Rows, name: &str, hint: &mut usize) -> Option<usize> {
-        let cells = rows.cells(Span { len: self.used, ..self.cells });
-        let at = |pair: usize| cells.get(pair * 2).is_some_and(|key| is_text(rows, key, name));
-        if !at(*hint) {
-            *hint = (0..cells.len() / 2).find(|pair| at(*pair))?;
+        match rows.is_apart() {
+            true => MapCopy { cells: span, used: span.len, old: span.len, more },
+            false => MapCopy::with_room(rows, span, more),
         }
-        Some(*hint * 2 + 1)
     }
 
-    /// The value at a place.
     #[inline]
-    pub(crate) fn get(&self, rows: &Rows, place: usize) -> Cell {
-        rows.cell(self.cells, place)
+    fn with_room(rows: &mut Rows, span: Span, more: usize) -> MapCopy {
+        let cells = rows.copy(span, more * 2);
+        let used = cells.len - more as u32 * 2;
+        MapCopy { cells, used, old: used, more }
     }
 
-    /// Writes the value at a place that was found.
+    /// The place of the value of the member of that name; `near` says where the map before had it.
     #[inline]
-    pub(crate) fn set(&self, rows: &mut Rows, place: usize, value: Cell) {
-        rows.set(self.cells, place, value);
+    pub(crate) fn find(&self, rows: &Rows, name: &str, near: &mut Near) -> Option<usize> {
+        near.find(rows, rows.cells(Span { len: self.used, ..self.cells }), name)
     }
 
-    /// Adds a member that is not there yet.
-    pub(crate) fn add(&mut self, rows: &mut Rows, name: Span, value: Cell) {
+    /// The place of the value of a member of that name that was added.
+    pub(crate) fn find_added(&self, rows: &Rows, name: &str) -> Option<usize> {
+        let cells = rows.cells(Span { len: self.used, ..self.cells });
+        let mut places = (self.old as usize..cells.len()).step_by(2);
+        let place = places.find(|at| cells.get(*at).is_some_and(|key| is_text(rows, key, name)));
+        place.map(|at| at + 1)
+    }
+
+    /// Where the map's cells are now.
+    #[inline]
+    pub(crate) fn cells(&self) -> Span {
+        self.cells
+    }
+
+    /// Adds a member that is not there yet, null at first, and gives the place of its value.
+    pub(crate) fn add(&mut self, rows: &mut Rows, name: Span) -> usize {
+        if self.used == self.cells.len {
+            let old = self.old;
+            *self = MapCopy { old, ..MapCopy::with_room(rows, self.cells, self.more.max(1)) };
+        }
         rows.set(self.cells, self.used as usize, Cell::Text(name));
-        rows.set(self.cells, self.used as usize + 1, value);
         self.used += 2;
+        self.used as usize - 1
     }
 
     /// The map.
@@ -157,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_wherever_the_hint_points_and_added_behind() {
+    fn members_are_found_and_added_behind() {
         let mut rows = Rows::default();
         let value = Value::Map(vec![
             (Value::int(1), Value::Null),
@@ -166,19 +181,18 @@ mod tests {
         ]);
         let Cell::Map(map) = rows.put_value(None, &value) else { panic!() };
         let mut copy = MapCopy::new(&mut rows, map, 2);
-        for start in [0, 1, 2, 3, 99] {
-            let mut hint = start;
-            assert_eq!(copy.find(&rows, "b", &mut hint), Some(5));
-            assert_eq!(hint, 2);
-            assert_eq!(copy.find(&rows, "", &mut hint), None);
-            assert_eq!(copy.find(&rows, "a", &mut hint), Some(3));
+        for (name, place) in [("b", Some(5)), ("", None), ("a", Some(3))] {
+            let mut near = Near::default();
+            assert_eq!(copy.find(&rows, name, &mut near), place);
+            assert_eq!(copy.find(&rows, name, &mut near), place);
         }
-        assert_eq!(copy.get(&rows, 5), Cell::Bool(true));
-        copy.set(&mut rows, 5, Cell::Bool(false));
+        assert_eq!(rows.cell(copy.cells(), 5), Cell::Bool(true));
+        rows.set(copy.cells(), 5, Cell::Bool(false));
         let mut names = Names::default();
         let name = names.get(&mut rows, 1, ["x", "c"].into_iter());
-        copy.add(&mut rows, name, Cell::int(4));
-        assert_eq!(copy.find(&rows, "c", &mut 0), Some(7));
+        assert_eq!(copy.add(&mut rows, name), 7);
+        assert_eq!(copy.find(&rows, "c", &mut Near::default()), Some(7));
+        assert_eq!((copy.find_added(&rows, "c"), copy.find_added(&rows, "a")), (Some(7), None));
         let Cell::Map(new) = copy.finish() else { panic!() };
         assert_eq!(rows.cells(new).len(), 8);
         assert_eq!(rows.cells(map)[5], Cell::Bool(true));

@@ -5,11 +5,11 @@
 //! before it, which goes. Source: KIP-821.
 //!
 //! Place in the data path: configuration reads paths, schemas resolve them once, records are looked
-//! into by index, or near the place where the last record had the member.
+//! into by index, or near the place where the last record had the member ([`Near`]).
 //! Invariant: a path whose steps the schema lacks is found out by the schema, not by a record.
 
 use crate::fault::Fault;
-use crate::part::{member_near, with_default};
+use crate::part::{Near, member_near, with_default};
 use crate::shape::map_or_null;
 use config::ConfigErrors;
 use data::{Cell, Rows, Schema, Span, Type};
@@ -30,14 +30,7 @@ config::config_enum! {
 pub(crate) struct FieldPath {
     text: String,
     /// None for an empty path of V2, which no record has.
-    steps: Vec<Step>,
-}
-
-#[derive(Clone, Debug)]
-struct Step {
-    name: String,
-    /// Where the last map had it.
-    place: usize,
+    steps: Vec<String>,
 }
 
 impl FieldPath {
@@ -58,8 +51,7 @@ impl FieldPath {
                 )
             })?,
         };
-        let steps = names.into_iter().map(|name| Step { name, place: 0 }).collect();
-        Ok(FieldPath { text: text.to_owned(), steps })
+        Ok(FieldPath { text: text.to_owned(), steps: names })
     }
 
     /// The path as configured.
@@ -72,11 +64,11 @@ impl FieldPath {
         self.check_not_empty()?;
         let mut places = Vec::with_capacity(self.steps.len());
         let mut schema = schema;
-        for step in &self.steps {
+        for name in &self.steps {
             if schema.kind() != Type::Struct {
                 return Err(Fault::data("Cannot look up fields on non-struct type"));
             }
-            let Some(index) = schema.field(&step.name) else { return Ok(None) };
+            let Some(index) = schema.field(name) else { return Ok(None) };
             let Some(field) = schema.fields().get(index) else { return Ok(None) };
             places.push((index, field.schema.clone()));
             schema = &field.schema;
@@ -84,18 +76,26 @@ impl FieldPath {
         Ok(Some(Resolved { places }))
     }
 
-    /// The value at the path in a map without schema; null where it or a step before it is missing.
+    /// The cell of the value in a map without schema, if the path has one step; null where it is missing.
     #[inline]
-    pub(crate) fn find(&mut self, rows: &mut Rows, map: Span) -> Result<Cell, Fault> {
+    pub(crate) fn near<'a>(&self, rows: &'a Rows, map: Span, near: &mut Near) -> Option<&'a Cell> {
+        match self.steps.as_slice() {
+            [name] => Some(member_near(rows, map, name, near)),
+            _ => None,
+        }
+    }
+
+    /// The value at the path in a map without schema; null where it or a step before it is missing.
+    pub(crate) fn find(&self, rows: &mut Rows, map: Span) -> Result<Cell, Fault> {
         self.check_not_empty()?;
         let mut map = Some(map);
         let mut found = Cell::Null;
         let last = self.steps.len().saturating_sub(1);
-        for (index, Step { name, place }) in self.steps.iter_mut().enumerate() {
+        for (index, name) in self.steps.iter().enumerate() {
             let Some(span) = map.take() else { return Ok(Cell::Null) };
-            found = member_near(rows, span, name, place);
+            found = *member_near(rows, span, name, &mut Near::default());
             if index < last {
-                map = map_or_null("nested field access", rows, found)?;
+                map = map_or_null("nested field access", rows, &found)?;
             }
         }
         Ok(found)
@@ -123,9 +123,17 @@ impl Resolved {
         self.places.last().map(|(_, schema)| schema)
     }
 
+    /// The cell of the field in a struct, if the path has one step and it is not null.
+    #[inline]
+    pub(crate) fn near<'a>(&self, rows: &'a Rows, fields: Span) -> Option<&'a Cell> {
+        match self.places.as_slice() {
+            [(index, _)] => rows.cells(fields).get(*index).filter(|cell| !cell.is_null()),
+            _ => None,
+        }
+    }
+
     /// The field's value in a struct; null where a step before it is. A null on the way always gives
     /// way to its default, as in Connect, the field's own only if `replace`.
-    #[inline]
     pub(crate) fn cell(&self, rows: &mut Rows, fields: Span, replace: bool) -> Cell {
         let mut cell = Cell::Struct(fields);
         let last = self.places.len().saturating_sub(1);
@@ -202,7 +210,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Vec<String>, ConfigErrors> {
         let path = FieldPath::parse("field", text, FieldSyntax::V2)?;
-        Ok(path.steps.into_iter().map(|step| step.name).collect())
+        Ok(path.steps)
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A struct or map with some of its fields, in their order, perhaps under other names.
 //!
-//! Which ones is worked out once per schema or layout. Invariant: where the kept cells lie side by side
-//! the result is that place, and nothing is copied.
+//! Which ones is worked out once per schema or layout. Invariants: where the kept cells lie side by side
+//! the result is that place, and nothing is copied; where they do not, they move up in their own place
+//! if the rows are apart, else they are copied.
 
 use crate::fault::Fault;
 use crate::layout_cache::Key;
@@ -51,7 +52,7 @@ impl KeptFields {
     /// # Errors
     /// A null that stays where a value is required.
     #[inline]
-    pub(crate) fn take(&self, rows: &mut Rows, fields: Span, replace: bool) -> Result<Cell, Fault> {
+    pub(crate) fn take(&self, rows: &mut Rows, fields: Span, replace: bool) -> Result<Span, Fault> {
         let cells = rows.cells(fields);
         let is_null = |at: &usize| {
             let place = self.places.get(*at).and_then(|place| cells.get(*place as usize));
@@ -60,13 +61,13 @@ impl KeptFields {
         let nulls = self.defaulted.iter().any(is_null);
         if self.together && !nulls {
             let start = self.places.first().copied().unwrap_or_default();
-            return Ok(Cell::Struct(fields.slice(start, self.places.len() as u32)));
+            return Ok(fields.slice(start, self.places.len() as u32));
         }
-        let taken = rows.gather(fields, &self.places);
+        let taken = taken(rows, fields, &self.places);
         if nulls {
             self.fill(rows, replace, taken)?;
         }
-        Ok(Cell::Struct(taken))
+        Ok(taken)
     }
 
     #[cold]
@@ -110,19 +111,25 @@ impl KeptMembers {
 
     /// The map of the members that stay; `names` are the new names by number.
     #[inline]
-    pub(crate) fn take(&self, rows: &mut Rows, map: Span, names: &[Span]) -> Cell {
+    pub(crate) fn take(&self, rows: &mut Rows, map: Span, names: &[Span]) -> Span {
         if self.together {
             let start = self.places.first().copied().unwrap_or_default();
-            return Cell::Map(map.slice(start, self.places.len() as u32));
+            return map.slice(start, self.places.len() as u32);
         }
-        let taken = rows.gather(map, &self.places);
+        let taken = taken(rows, map, &self.places);
         for (at, name) in &self.renamed {
             if let Some(name) = names.get(*name as usize) {
                 rows.set(taken, *at, Cell::Text(*name));
             }
         }
-        Cell::Map(taken)
+        taken
     }
+}
+
+/// The cells at these places of a span, side by side.
+#[inline]
+fn taken(rows: &mut Rows, span: Span, places: &[u32]) -> Span {
+    if rows.is_apart() { rows.keep(span, places) } else { rows.gather(span, places) }
 }
 
 fn side_by_side(places: &[u32]) -> bool {

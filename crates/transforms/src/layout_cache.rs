@@ -22,10 +22,37 @@ impl<T> Default for LayoutCache<T> {
     }
 }
 
-/// The map of one row set whose result was given last, by which keys that lie in one place are known to
-/// be equal without a look at them. Each batch begins with a new one.
+/// Where the keys lie of the map of one row set whose result was given last: keys that lie in the same
+/// places are known to be equal without a look at them. Each batch begins with a new one.
 #[derive(Default)]
-pub(crate) struct Latest(Option<Span>);
+pub(crate) struct Latest(Option<Vec<Span>>);
+
+impl Latest {
+    #[inline]
+    fn is_of(&self, cells: &[Cell]) -> bool {
+        let same = |(key, pair): (&Span, &[Cell])| match pair.first() {
+            Some(Cell::Text(own)) => key == own,
+            _ => false,
+        };
+        match &self.0 {
+            Some(keys) if keys.len() * 2 == cells.len() => {
+                keys.iter().zip(cells.chunks_exact(2)).all(same)
+            }
+            _ => false,
+        }
+    }
+
+    fn set(&mut self, cells: &[Cell]) {
+        let place = |pair: &[Cell]| match pair.first() {
+            Some(Cell::Text(key)) => Some(*key),
+            _ => None,
+        };
+        let mut places = self.0.take().unwrap_or_default();
+        places.clear();
+        places.extend(cells.chunks_exact(2).map_while(place));
+        self.0 = Some(places).filter(|places| places.len() * 2 == cells.len());
+    }
+}
 
 impl<T> LayoutCache<T> {
     /// What `make` gives for the map's keys, or gave for a map of the same keys. `latest` belongs to
@@ -41,11 +68,11 @@ impl<T> LayoutCache<T> {
         map: Span,
         make: impl FnOnce(&[Key]) -> Result<T, Fault>,
     ) -> Result<&T, Fault> {
-        let same = |latest: Span| same_places(rows.cells(latest), rows.cells(map));
-        if !latest.0.is_some_and(same) {
+        let cells = rows.cells(map);
+        if !latest.is_of(cells) {
             latest.0 = None;
-            self.find(rows, rows.cells(map), make)?;
-            latest.0 = Some(map);
+            self.find(rows, cells, make)?;
+            latest.set(cells);
         }
         match self.entries.first() {
             Some((_, result)) => Ok(result),
@@ -77,16 +104,6 @@ impl<T> LayoutCache<T> {
         }
         Ok(())
     }
-}
-
-/// Whether two maps have the same texts as keys, by where they lie.
-#[inline]
-fn same_places(a: &[Cell], b: &[Cell]) -> bool {
-    let same = |(a, b): (&[Cell], &[Cell])| match (a.first(), b.first()) {
-        (Some(Cell::Text(a)), Some(Cell::Text(b))) => a == b,
-        _ => false,
-    };
-    a.len() == b.len() && a.chunks_exact(2).zip(b.chunks_exact(2)).all(same)
 }
 
 /// A key of a map.

@@ -3,11 +3,11 @@
 //!
 //! Place in the data path: between converters and the task. Invariants: every row keeps its number;
 //! rows that are not selected or not alive keep schema and value; a row that is refused becomes a
-//! reject with the transform's class. No cell is changed in place, since rows may share cells: what
-//! changes is written anew, what stays is referred to.
+//! reject with the transform's class. Rows may share cells: what changes is written anew, what stays is
+//! referred to; in place only where the rows are apart ([`Rows::is_apart`]).
 
 use crate::fault::Fault;
-use data::{Batch, Cell, Mask, Reject, Roots, Rows, Schema};
+use data::{Batch, Cell, Mask, Reject, Roots, Rows, Schema, Span};
 use std::sync::Arc;
 
 /// What the `$Key` and `$Value` forms of a class differ in.
@@ -42,8 +42,35 @@ pub(crate) fn rewrite(
     part: Part,
     batch: &mut Batch,
     selected: &Mask,
-    mut change: impl FnMut(&mut Rows, &mut Batch, Row<'_>, &mut Roots) -> Result<(), Fault>,
+    change: impl FnMut(&mut Rows, &mut Batch, Row<'_>, &mut Roots) -> Result<(), Fault>,
 ) {
+    let rows = rewritten(class, part, batch, selected, change);
+    *part.rows_mut(batch) = rows;
+}
+
+/// The same where every new root has cells of its own row's old root or such as nobody had before, so
+/// that rows that were apart still are.
+pub(crate) fn rewrite_apart(
+    class: &'static str,
+    part: Part,
+    batch: &mut Batch,
+    selected: &Mask,
+    change: impl FnMut(&mut Rows, &mut Batch, Row<'_>, &mut Roots) -> Result<(), Fault>,
+) {
+    let apart = part.rows_mut(batch).is_apart();
+    let mut rows = rewritten(class, part, batch, selected, change);
+    rows.set_apart(apart);
+    *part.rows_mut(batch) = rows;
+}
+
+#[inline]
+fn rewritten(
+    class: &'static str,
+    part: Part,
+    batch: &mut Batch,
+    selected: &Mask,
+    mut change: impl FnMut(&mut Rows, &mut Batch, Row<'_>, &mut Roots) -> Result<(), Fault>,
+) -> Rows {
     let mut rows = std::mem::take(part.rows_mut(batch));
     let mut new = rows.take_roots();
     for run in &new.give_anew() {
@@ -62,7 +89,7 @@ pub(crate) fn rewrite(
         }
     }
     rows.set_roots(new);
-    *part.rows_mut(batch) = rows;
+    rows
 }
 
 /// A null of the run before: a record that is no more does not cut a run in two.
@@ -116,19 +143,49 @@ fn default_of(rows: &mut Rows, schema: Option<&Schema>, replace: bool) -> Cell {
     }
 }
 
-/// The value of a map's member of that name, null where there is none. `place` is where the last map had
-/// it, which is where most have it, and is looked at first.
-#[inline]
-pub(crate) fn member_near(rows: &Rows, map: data::Span, name: &str, place: &mut usize) -> Cell {
-    let cells = rows.cells(map);
-    if !cells.get(*place).is_some_and(|key| is_text(rows, key, name)) {
-        let keys = cells.iter().step_by(2);
-        let Some(pair) = keys.into_iter().position(|key| is_text(rows, key, name)) else {
-            return Cell::Null;
-        };
-        *place = pair * 2;
+/// Where the last map of these rows had a member, which is where most have it, and where its key lay: a
+/// key that lies there again is equal without a look at it. Each batch begins with a new one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Near {
+    /// The place of the key in the map's cells.
+    place: usize,
+    key: Option<Span>,
+}
+
+impl Near {
+    /// One for each of so many names.
+    pub(crate) fn of(names: usize) -> Vec<Near> {
+        vec![Near::default(); names]
     }
-    *cells.get(*place + 1).unwrap_or(&Cell::Null)
+
+    /// The place of the value of a map's member of that name.
+    #[inline]
+    pub(crate) fn find(&mut self, rows: &Rows, cells: &[Cell], name: &str) -> Option<usize> {
+        match (cells.get(self.place), self.key) {
+            (Some(Cell::Text(own)), Some(key)) if *own == key => Some(self.place + 1),
+            _ => self.search(rows, cells, name),
+        }
+    }
+
+    fn search(&mut self, rows: &Rows, cells: &[Cell], name: &str) -> Option<usize> {
+        if !cells.get(self.place).is_some_and(|key| is_text(rows, key, name)) {
+            let mut keys = cells.iter().step_by(2);
+            self.place = keys.position(|key| is_text(rows, key, name))? * 2;
+        }
+        self.key = match cells.get(self.place) {
+            Some(Cell::Text(key)) => Some(*key),
+            _ => None,
+        };
+        Some(self.place + 1)
+    }
+}
+
+/// The value of a map's member of that name, null where there is none.
+#[inline]
+pub(crate) fn member_near<'a>(rows: &'a Rows, map: Span, name: &str, near: &mut Near) -> &'a Cell {
+    let cells = rows.cells(map);
+    let place = near.find(rows, cells, name);
+    place.and_then(|place| cells.get(place)).unwrap_or(&Cell::Null)
 }
 
 /// Whether a map's key is that name.
@@ -159,7 +216,7 @@ pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The place of a map's member of that name: of its value in the map's cells.
-pub(crate) fn member(rows: &Rows, map: data::Span, name: &str) -> Option<usize> {
+pub(crate) fn member(rows: &Rows, map: Span, name: &str) -> Option<usize> {
     let of_name = |pair: &[Cell]| match pair.first() {
         Some(Cell::Text(span)) => rows.bytes(*span) == name.as_bytes(),
         _ => false,
@@ -170,6 +227,28 @@ pub(crate) fn member(rows: &Rows, map: data::Span, name: &str) -> Option<usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_in_another_place_or_of_another_name_is_looked_at() {
+        let mut rows = Rows::default();
+        let [a, b, again] = ["a", "b", "a"].map(|name| Cell::Text(rows.heap.put(name.as_bytes())));
+        let mut near = Near::default();
+        for (keys, wanted) in [
+            ([a, b], Some(1)),
+            ([a, b], Some(1)),
+            ([again, b], Some(1)),
+            ([b, a], Some(3)),
+            ([a, b], Some(1)),
+            ([b, Cell::int(1)], None),
+            ([again, a], Some(1)),
+        ] {
+            let cells = [keys[0], Cell::Bool(true), keys[1], Cell::Bool(false)];
+            assert_eq!(near.find(&rows, &cells, "a"), wanted, "{keys:?}");
+            let map = rows.alloc_from(&cells);
+            let value = wanted.map_or(Cell::Null, |place| cells[place]);
+            assert_eq!(*member_near(&rows, map, "a", &mut near), value);
+        }
+    }
 
     #[test]
     fn keys_of_one_length_are_told_apart_at_every_place() {

@@ -2,7 +2,8 @@
 //!
 //! Place in the data path: the first step of every transform that looks into a key or value. Invariant:
 //! JSON text that nobody has read yet is a map or a list before its class is judged, so a record is
-//! taken or refused alike however it came.
+//! taken or refused alike however it came. Cells are looked at where they lie: one that is taken apart
+//! and put together again is slow to read.
 
 use crate::fault::Fault;
 use data::{Cell, Rows, Schema, SchemaBuilder, Span, Type};
@@ -12,20 +13,27 @@ use data::{Cell, Rows, Schema, SchemaBuilder, Span, Type};
 pub(crate) fn struct_or_null(
     purpose: &str,
     schema: &Schema,
-    cell: Cell,
+    cell: &Cell,
 ) -> Result<Option<Span>, Fault> {
     match cell {
-        Cell::Struct(span) => Ok(Some(span)),
+        Cell::Struct(span) => Ok(Some(*span)),
         Cell::Null => Ok(None),
-        other => Err(Fault::not_a_struct(purpose, Some(schema), other)),
+        _ => Err(no_struct(purpose, schema, cell)),
     }
 }
 
 /// The same where a null is refused.
 #[inline]
-pub(crate) fn struct_only(purpose: &str, schema: &Schema, cell: Cell) -> Result<Span, Fault> {
-    struct_or_null(purpose, schema, cell)?
-        .ok_or_else(|| Fault::not_a_struct(purpose, Some(schema), Cell::Null))
+pub(crate) fn struct_only(purpose: &str, schema: &Schema, cell: &Cell) -> Result<Span, Fault> {
+    match cell {
+        Cell::Struct(span) => Ok(*span),
+        _ => Err(no_struct(purpose, schema, cell)),
+    }
+}
+
+#[cold]
+fn no_struct(purpose: &str, schema: &Schema, cell: &Cell) -> Fault {
+    Fault::not_a_struct(purpose, Some(schema), *cell)
 }
 
 /// The pairs of a map that has no schema, read if it is JSON text; `None` for a null.
@@ -33,22 +41,30 @@ pub(crate) fn struct_only(purpose: &str, schema: &Schema, cell: Cell) -> Result<
 pub(crate) fn map_or_null(
     purpose: &str,
     rows: &mut Rows,
-    cell: Cell,
+    cell: &Cell,
 ) -> Result<Option<Span>, Fault> {
     match cell {
-        Cell::Map(span) => Ok(Some(span)),
+        Cell::Map(span) => Ok(Some(*span)),
         Cell::Null => Ok(None),
-        other => match rows.expand(other) {
-            Cell::Map(span) => Ok(Some(span)),
-            other => Err(Fault::not_a_map(purpose, other)),
-        },
+        _ => expanded(purpose, rows, *cell).map(Some),
     }
 }
 
 /// The same where a null is refused.
 #[inline]
-pub(crate) fn map_only(purpose: &str, rows: &mut Rows, cell: Cell) -> Result<Span, Fault> {
-    map_or_null(purpose, rows, cell)?.ok_or_else(|| Fault::not_a_map(purpose, Cell::Null))
+pub(crate) fn map_only(purpose: &str, rows: &mut Rows, cell: &Cell) -> Result<Span, Fault> {
+    match cell {
+        Cell::Map(span) => Ok(*span),
+        _ => expanded(purpose, rows, *cell),
+    }
+}
+
+#[cold]
+fn expanded(purpose: &str, rows: &mut Rows, cell: Cell) -> Result<Span, Fault> {
+    match rows.expand(cell) {
+        Cell::Map(span) => Ok(span),
+        other => Err(Fault::not_a_map(purpose, other)),
+    }
 }
 
 /// Gives a new schema the old one's name, version, doc and parameters: what Connect keeps of a schema
@@ -96,11 +112,11 @@ mod tests {
     fn json_text_is_judged_by_what_it_holds() {
         let mut rows = Rows::default();
         let [map, list] = [&b"{\"a\":1}"[..], b"[1]"].map(|text| Cell::Json(rows.heap.put(text)));
-        let span = map_only("p", &mut rows, map).unwrap();
+        let span = map_only("p", &mut rows, &map).unwrap();
         assert_eq!(rows.cells(span).len(), 2);
-        let refused = map_only("p", &mut rows, list).unwrap_err();
+        let refused = map_only("p", &mut rows, &list).unwrap_err();
         assert!(refused.message.ends_with("[p], found: java.util.ArrayList"), "{refused:?}");
-        assert_eq!(map_or_null("p", &mut rows, Cell::Null), Ok(None));
-        assert!(map_only("p", &mut rows, Cell::Null).unwrap_err().message.ends_with("null"));
+        assert_eq!(map_or_null("p", &mut rows, &Cell::Null), Ok(None));
+        assert!(map_only("p", &mut rows, &Cell::Null).unwrap_err().message.ends_with("null"));
     }
 }

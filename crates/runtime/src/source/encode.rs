@@ -81,7 +81,7 @@ impl Encoder {
         let mut rows = Vec::new();
         for row in 0..batch.len() {
             self.header_starts.push(roots.len());
-            for header in batch.headers.of(row) {
+            for header in batch.headers.of(row).iter() {
                 roots.push(header.schema.as_ref(), header.value);
                 rows.push(row);
             }
@@ -109,7 +109,7 @@ impl Encoder {
     ) -> ProducerRecord<'a> {
         let first = self.header_starts.get(row).copied().unwrap_or(0);
         for (index, header) in batch.headers.of(row).iter().enumerate() {
-            headers.push((&header.name, self.header.encoded.get(first + index)));
+            headers.push((&header.kind.name, self.header.encoded.get(first + index)));
         }
         for side in [&self.key, &self.value] {
             let of_row = side.encoded.headers.partition_point(|header| (header.row as usize) < row);

@@ -33,7 +33,7 @@ impl Record {
             schema: rows.schema(0).cloned(),
             value: rows.value(rows.schema(0), rows.root(0)),
         };
-        let header = |header: &data::Header| {
+        let header = |header: data::HeaderRef<'_>| {
             let value = batch.headers.values.value(header.schema.as_ref(), header.value);
             (header.name.clone(), Datum { schema: header.schema.clone(), value })
         };

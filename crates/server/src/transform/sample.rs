@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::failures::failure;
 use api::{Converter, Side};
 use base64::Engine;
-use data::{Batch, Header, Origin, RawBatch, RawBatchBuilder, TimestampType, TopicPartition};
+use data::{Batch, Origin, RawBatch, RawBatchBuilder, TimestampType, TopicPartition};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -255,9 +255,9 @@ impl Sample {
         for reject in std::mem::take(&mut alone.rejects) {
             batch.reject(reject);
         }
-        for Header { name, schema, value } in alone.headers.of(0).to_vec() {
-            let value = batch.headers.values.adopt(&alone.headers.values, value);
-            batch.headers.push(0, Header { name, schema, value });
+        for header in alone.headers.of(0).iter() {
+            let value = batch.headers.values.adopt(&alone.headers.values, header.value);
+            batch.headers.push_of(0, &header.name, header.schema.as_ref(), value);
         }
         Ok(())
     }

@@ -11,6 +11,41 @@ use super::numbers::{parse_double, parse_float, parse_long};
 
 const SOURCES: &str = "[INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]";
 
+/// Casts a cell in its place, a field's under its schema. Integers are written there at once: a cell that
+/// is passed through a result is put together in memory and read back before its parts have arrived.
+///
+/// # Errors
+/// As [`cast`].
+#[inline]
+pub(super) fn cast_at(
+    rows: &mut Rows,
+    schema: Option<&Schema>,
+    (span, index): (Span, usize),
+    target: Type,
+) -> Result<(), Fault> {
+    if let Some(&Cell::Int(value, _)) = rows.cells(span).get(index)
+        && !schema.is_some_and(|schema| schema.logical().is_temporal())
+    {
+        let cell = match target {
+            Type::Int8 => Some(Cell::Int(i8::wrap(value).into(), Width::W8)),
+            Type::Int16 => Some(Cell::Int(i16::wrap(value).into(), Width::W16)),
+            Type::Int32 => Some(Cell::Int(i32::wrap(value).into(), Width::W32)),
+            Type::Int64 => Some(Cell::int(value)),
+            Type::Float64 => Some(Cell::Float(value as f64)),
+            Type::String => Some(Cell::Text(rows.heap.put_with(|out| write_integer(value, out)))),
+            _ => None,
+        };
+        if let Some(cell) = cell {
+            rows.set(span, index, cell);
+            return Ok(());
+        }
+    }
+    let old = rows.cell(span, index);
+    let new = cast(rows, schema, old, target)?;
+    rows.set(span, index, new);
+    Ok(())
+}
+
 /// The value of `cell`, which is of `schema`, as `target`. A null stays null.
 ///
 /// # Errors

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use crate::copied::{MapCopy, Names, copy_struct};
 use crate::fault::Fault;
-use crate::part::{Part, Row, rewrite};
+use crate::part::{Near, Part, Row, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only};
-use convert::cast;
+use convert::{cast, cast_at};
 use spec::Spec;
 
 const PURPOSE: &str = "cast types";
@@ -70,8 +70,6 @@ struct Cast {
     spec: Spec,
     replace: bool,
     schemas: SchemaCache<Plan>,
-    /// By field of the spec: where the last map had a member of that name.
-    hints: Vec<usize>,
 }
 
 impl Cast {
@@ -86,7 +84,6 @@ impl Cast {
         Ok(Box::new(Cast {
             class,
             part,
-            hints: vec![0; spec.fields().len()],
             spec,
             replace: config.replace_null_with_default,
             schemas: SchemaCache::default(),
@@ -102,13 +99,16 @@ impl Transform for Cast {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
         let mut names = Names::default();
-        rewrite(class, part, batch, selected, |rows, _, row, roots| match (row.cell, row.schema) {
-            (Cell::Null, schema) => {
-                roots.push(schema, Cell::Null);
-                Ok(())
+        let mut nears = Near::of(self.spec.fields().len());
+        rewrite_apart(class, part, batch, selected, |rows, _, row, roots| {
+            if row.cell.is_null() {
+                roots.push(row.schema, Cell::Null);
+                return Ok(());
             }
-            (_, Some(schema)) => self.with_schema(rows, row, schema, roots),
-            (_, None) => self.without_schema(rows, row, &mut names, roots),
+            match row.schema {
+                Some(schema) => self.with_schema(rows, row, schema, roots),
+                None => self.without_schema(rows, row, (&mut names, &mut nears), roots),
+            }
         });
     }
 }
@@ -133,15 +133,13 @@ impl Cast {
             roots.push(Some(&plan.schema), cell);
             return Ok(());
         }
-        let span = struct_only(PURPOSE, schema, row.cell)?;
+        let span = struct_only(PURPOSE, schema, &row.cell)?;
         let spec = &self.spec;
         let plan = self.schemas.get(schema, |schema| struct_plan(schema, spec))?;
         let copy = copy_struct(rows, schema, span, 0, self.replace)?;
         for (index, target) in &plan.fields {
-            let old = rows.cell(copy, *index);
             let field = schema.fields().get(*index).map(|field| &*field.schema);
-            let new = cast(rows, field, old, *target)?;
-            rows.set(copy, *index, new);
+            cast_at(rows, field, (copy, *index), *target)?;
         }
         roots.push(Some(&plan.schema), Cell::Struct(copy));
         Ok(())
@@ -151,7 +149,7 @@ impl Cast {
         &mut self,
         rows: &mut Rows,
         row: Row<'_>,
-        names: &mut Names,
+        (names, nears): (&mut Names, &mut [Near]),
         roots: &mut Roots,
     ) -> Result<(), Fault> {
         if let Spec::Whole(target) = self.spec {
@@ -159,20 +157,16 @@ impl Cast {
             roots.push(None, cell);
             return Ok(());
         }
-        let span = map_only(PURPOSE, rows, row.cell)?;
+        let span = map_only(PURPOSE, rows, &row.cell)?;
         let fields = self.spec.fields();
         let mut copy = MapCopy::new(rows, span, fields.len());
-        for (index, ((field, target), hint)) in fields.iter().zip(&mut self.hints).enumerate() {
-            match copy.find(rows, field, hint) {
-                Some(place) => {
-                    let old = copy.get(rows, place);
-                    let new = cast(rows, None, old, *target)?;
-                    copy.set(rows, place, new);
-                }
+        for (index, ((field, target), near)) in fields.iter().zip(nears).enumerate() {
+            match copy.find(rows, field, near) {
+                Some(place) => cast_at(rows, None, (copy.cells(), place), *target)?,
                 None => {
                     let all = fields.iter().map(|(field, _)| field.as_str());
                     let name = names.get(rows, index, all);
-                    copy.add(rows, name, Cell::Null);
+                    copy.add(rows, name);
                 }
             }
         }

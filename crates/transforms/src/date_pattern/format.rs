@@ -38,16 +38,40 @@ fn name(names: &[&'static str], number: i64, long: bool) -> &'static str {
     if long { name } else { name.get(..3).unwrap_or(name) }
 }
 
+/// The decimal digits of 0 to 99, two each.
+const PAIRS: &str = "0001020304050607080910111213141516171819\
+                     2021222324252627282930313233343536373839\
+                     4041424344454647484950515253545556575859\
+                     6061626364656667686970717273747576777879\
+                     8081828384858687888990919293949596979899";
+
+/// The two digits of a number below 100.
+#[inline]
+pub(super) fn pair(number: usize) -> &'static str {
+    PAIRS.get(number * 2..number * 2 + 2).unwrap_or("00")
+}
+
 pub(super) fn write(pattern: &DatePattern, epoch_ms: i64, nanos: u32, out: &mut String) {
     let moment = Moment::new(epoch_ms, &pattern.zone);
     for item in &pattern.items {
-        match item {
-            Item::Text(text) => out.push_str(text),
-            Item::Field(letter @ (b'z' | b'Z' | b'X'), count) => {
-                zone(pattern, &moment, epoch_ms, *letter, *count, out);
-            }
-            Item::Field(letter, count) => field(&moment, nanos, *letter, *count, out),
+        write_item(pattern, item, &moment, (epoch_ms, nanos), out);
+    }
+}
+
+/// Writes one item of a pattern; the moment is given taken apart and as it is.
+pub(super) fn write_item(
+    pattern: &DatePattern,
+    item: &Item,
+    moment: &Moment,
+    (epoch_ms, nanos): (i64, u32),
+    out: &mut String,
+) {
+    match item {
+        Item::Text(text) => out.push_str(text),
+        Item::Field(letter @ (b'z' | b'Z' | b'X'), count) => {
+            zone(pattern, moment, epoch_ms, *letter, *count, out);
         }
+        Item::Field(letter, count) => field(moment, nanos, *letter, *count, out),
     }
 }
 
@@ -94,6 +118,14 @@ fn write_year(year: i64, count: usize, out: &mut String) {
 
 /// Writes a number with at least so many digits.
 fn write_number(number: i64, digits: usize, out: &mut String) {
+    match (usize::try_from(number), digits) {
+        (Ok(number @ 0..100), 2) => return out.push_str(pair(number)),
+        (Ok(number @ 0..10_000), 4) => {
+            out.push_str(pair(number / 100));
+            return out.push_str(pair(number % 100));
+        }
+        _ => {}
+    }
     if number < 0 {
         out.push('-');
     }

@@ -14,6 +14,7 @@
 //! - a zone name in a parsed text holds for that text alone; Java's format object keeps it;
 //! - zone names other than the common ones are written as offsets, and digits are ASCII.
 
+mod again;
 mod calendar;
 mod fields;
 mod format;
@@ -21,6 +22,7 @@ mod parse;
 mod resolve;
 mod zone;
 
+pub(crate) use again::LastText;
 pub use zone::DateZone;
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -15,7 +15,8 @@ fn every_header_of_a_name_goes_and_the_rest_keep_their_order() {
     let mut selected = Mask::all(2);
     selected.kill(1);
     made("DropHeaders", &[("headers", " a , c d ,a")]).apply(&mut batch, &selected);
-    let names = |row: usize| batch.headers.of(row).iter().map(|h| &*h.name).collect::<Vec<_>>();
+    let names =
+        |row: usize| batch.headers.of(row).iter().map(|h| &*h.kind.name).collect::<Vec<_>>();
     assert_eq!(names(0), ["b", "A"]);
     assert_eq!(names(1).len(), 5, "not selected");
 }

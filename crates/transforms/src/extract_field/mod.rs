@@ -9,7 +9,7 @@ use data::{Batch, Cell, Mask};
 
 use crate::fault::Fault;
 use crate::field_path::{FieldPath, FieldSyntax, Resolved};
-use crate::part::{Part, rewrite};
+use crate::part::{Near, Part, rewrite};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_or_null, struct_or_null};
@@ -70,26 +70,32 @@ impl Transform for ExtractField {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let ExtractField { class, part, path, replace, resolved } = self;
+        let mut near = Near::default();
         rewrite(class, *part, batch, selected, |rows, _, row, roots| {
             let Some(schema) = row.schema else {
-                let found = match map_or_null(PURPOSE, rows, row.cell)? {
-                    Some(map) => path.find(rows, map)?,
-                    None => Cell::Null,
-                };
-                roots.push(None, found);
+                let map = map_or_null(PURPOSE, rows, &row.cell)?;
+                match map.and_then(|map| path.near(rows, map, &mut near)) {
+                    Some(found) => roots.push(None, *found),
+                    None => {
+                        let found = map.map(|map| path.find(rows, map)).transpose()?;
+                        roots.push(None, found.unwrap_or(Cell::Null));
+                    }
+                }
                 return Ok(());
             };
-            let fields = struct_or_null(PURPOSE, schema, row.cell)?;
+            let fields = struct_or_null(PURPOSE, schema, &row.cell)?;
             let resolved = resolved.get(schema, |schema| {
                 path.resolve(schema)?.ok_or_else(|| {
                     Fault::illegal_argument(format!("Unknown field: {}", path.text()))
                 })
             })?;
-            let found = match fields {
-                Some(fields) => resolved.cell(rows, fields, *replace),
-                None => Cell::Null,
-            };
-            roots.push(resolved.schema(), found);
+            match fields.and_then(|fields| resolved.near(rows, fields)) {
+                Some(found) => roots.push(resolved.schema(), *found),
+                None => {
+                    let found = fields.map(|fields| resolved.cell(rows, fields, *replace));
+                    roots.push(resolved.schema(), found.unwrap_or(Cell::Null));
+                }
+            }
             Ok(())
         });
     }

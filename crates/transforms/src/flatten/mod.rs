@@ -7,7 +7,7 @@ use api::Transform;
 use config::{Config, ConfigErrors, Props};
 use data::{Batch, Cell, Mask};
 
-use crate::part::{Part, rewrite};
+use crate::part::{Part, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only};
@@ -70,17 +70,17 @@ impl Transform for Flatten {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let Flatten { class, part, delimiter, leaves, cells, members } = self;
-        rewrite(class, *part, batch, selected, |rows, _, row, roots| {
+        rewrite_apart(class, *part, batch, selected, |rows, _, row, roots| {
             if row.cell.is_null() {
                 roots.push(row.schema, Cell::Null);
                 return Ok(());
             }
             let Some(schema) = row.schema else {
-                let map = map_only(PURPOSE, rows, row.cell)?;
+                let map = map_only(PURPOSE, rows, &row.cell)?;
                 roots.push(None, members::flat(rows, map, delimiter, members)?);
                 return Ok(());
             };
-            let fields = struct_only(PURPOSE, schema, row.cell)?;
+            let fields = struct_only(PURPOSE, schema, &row.cell)?;
             let leaves = leaves.get(schema, |schema| Leaves::new(schema, delimiter))?;
             roots.push(Some(leaves.schema()), leaves.take(rows, fields, cells));
             Ok(())

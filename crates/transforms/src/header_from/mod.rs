@@ -5,13 +5,13 @@
 
 use api::Transform;
 use config::{Config, ConfigError, ConfigErrors, Props};
-use data::{Batch, Cell, Header, Headers, Mask, Roots, Rows, Schema, SchemaBuilder};
+use data::{Batch, Cell, Headers, Mask, Roots, Rows, Schema, SchemaBuilder, Span};
 use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::kept::{KeptFields, KeptMembers};
 use crate::layout_cache::{Key, Latest, LayoutCache};
-use crate::part::{Part, Row, member_near, rewrite, with_default};
+use crate::part::{Part, Row, rewrite_apart, with_default};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only, with_basics};
@@ -73,15 +73,29 @@ struct HeaderFrom {
     purpose: &'static str,
     replace: bool,
     plans: SchemaCache<Plan>,
-    kept: LayoutCache<KeptMembers>,
-    /// Where the last map had the fields.
-    places: Vec<usize>,
+    members: LayoutCache<Members>,
 }
 
 /// Where a struct's fields are, and what is left of it.
 struct Plan {
     fields: Vec<(usize, Arc<Schema>)>,
     kept: Option<KeptFields>,
+}
+
+/// Where a map's members are, and what is left of it.
+struct Members {
+    places: Vec<Option<usize>>,
+    kept: Option<KeptMembers>,
+}
+
+impl Members {
+    fn new(keys: &[Key], fields: &[String], moves: bool) -> Members {
+        let is = |key: &Key, field: &String| key.name().is_ok_and(|name| name == field);
+        let place = |field| keys.iter().position(|key| is(key, field)).map(|pair| pair * 2 + 1);
+        let stays = |key: &Key| (!fields.iter().any(|field| is(key, field))).then_some(None);
+        let kept = moves.then(|| KeptMembers::new(keys, stays));
+        Members { places: fields.iter().map(place).collect(), kept }
+    }
 }
 
 impl HeaderFrom {
@@ -95,14 +109,13 @@ impl HeaderFrom {
         Ok(Box::new(HeaderFrom {
             class,
             part,
-            places: vec![0; config.fields.len()],
             fields: config.fields,
             headers: config.headers.iter().map(|name| name.as_str().into()).collect(),
             moves,
             purpose: if moves { "header move" } else { "header copy" },
             replace: config.replace_null_with_default,
             plans: SchemaCache::default(),
-            kept: LayoutCache::default(),
+            members: LayoutCache::default(),
         }))
     }
 
@@ -112,22 +125,21 @@ impl HeaderFrom {
         headers: &mut Headers,
         row: Row<'_>,
         latest: &mut Latest,
-    ) -> Result<Cell, Fault> {
-        let map = map_only(self.purpose, rows, row.cell)?;
-        let places = self.places.iter_mut();
-        for ((field, name), place) in self.fields.iter().zip(&self.headers).zip(places) {
-            let found = member_near(rows, map, field, place);
-            let value = headers.values.adopt(rows, found);
-            headers.push(row.number, Header { name: name.clone(), schema: None, value });
+    ) -> Result<Span, Fault> {
+        let map = map_only(self.purpose, rows, &row.cell)?;
+        let (fields, moves) = (&self.fields, self.moves);
+        let make = |keys: &[Key]| Ok(Members::new(keys, fields, moves));
+        let members = self.members.get(latest, rows, map, make)?;
+        for (place, name) in members.places.iter().zip(&self.headers) {
+            let found = place.and_then(|place| rows.cells(map).get(place)).unwrap_or(&Cell::Null);
+            if headers.values.adopts_as_it_is(rows, found) {
+                headers.push_of(row.number, name, None, *found);
+            } else {
+                let value = headers.values.adopt(rows, *found);
+                headers.push_of(row.number, name, None, value);
+            }
         }
-        if !self.moves {
-            return Ok(Cell::Map(map));
-        }
-        let fields = &self.fields;
-        let goes = |key: &Key| key.name().is_ok_and(|key| fields.iter().any(|field| field == key));
-        let stays = |key: &Key| (!goes(key)).then_some(None);
-        let kept = self.kept.get(latest, rows, map, |keys| Ok(KeptMembers::new(keys, stays)))?;
-        Ok(kept.take(rows, map, &[]))
+        Ok(members.kept.as_ref().map_or(map, |kept| kept.take(rows, map, &[])))
     }
 
     fn of_struct(
@@ -137,23 +149,26 @@ impl HeaderFrom {
         (schema, row): (&Arc<Schema>, Row<'_>),
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let fields = struct_only(self.purpose, schema, row.cell)?;
+        let fields = struct_only(self.purpose, schema, &row.cell)?;
         let (names, moves) = (&self.fields, self.moves);
         let plan = self.plans.get(schema, |schema| plan(names, moves, schema))?;
         for ((index, schema), name) in plan.fields.iter().zip(&self.headers) {
+            if let Some(cell) = rows.cells(fields).get(*index)
+                && !cell.is_null()
+                && headers.values.adopts_as_it_is(rows, cell)
+            {
+                headers.push_of(row.number, name, Some(schema), *cell);
+                continue;
+            }
             let cell = rows.cell(fields, *index);
-            let cell = match cell {
-                Cell::Null => with_default(rows, Some(schema), cell, self.replace),
-                _ => cell,
-            };
+            let cell = with_default(rows, Some(schema), cell, self.replace);
             let value = headers.values.adopt(rows, cell);
-            let schema = Some(schema.clone());
-            headers.push(row.number, Header { name: name.clone(), schema, value });
+            headers.push_of(row.number, name, Some(schema), value);
         }
         match &plan.kept {
             Some(kept) => {
                 let left = kept.take(rows, fields, self.replace)?;
-                roots.push(Some(kept.schema()), left);
+                roots.push(Some(kept.schema()), Cell::Struct(left));
             }
             None => roots.push(Some(schema), row.cell),
         }
@@ -187,12 +202,13 @@ impl Transform for HeaderFrom {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
         let mut latest = Latest::default();
-        rewrite(class, part, batch, selected, |rows, rest, row, roots| {
+        rewrite_apart(class, part, batch, selected, |rows, rest, row, roots| {
             let headers = &mut rest.headers;
             if let Some(schema) = row.schema {
                 return self.of_struct(rows, headers, (schema, row), roots);
             }
-            roots.push(None, self.of_map(rows, headers, row, &mut latest)?);
+            let left = self.of_map(rows, headers, row, &mut latest)?;
+            roots.push(None, Cell::Map(left));
             Ok(())
         });
     }

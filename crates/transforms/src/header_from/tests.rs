@@ -19,9 +19,11 @@ fn through(settings: &[(&str, &str)], given: crate::testing::Record) -> Batch {
 }
 
 fn headers(batch: &Batch) -> Vec<(&str, Option<Type>, Value)> {
-    let of = |header: &'_ Header| batch.headers.values.value(header.schema.as_ref(), header.value);
+    let of = |header: data::HeaderRef<'_>| {
+        batch.headers.values.value(header.schema.as_ref(), header.value)
+    };
     let seen = batch.headers.of(0).iter();
-    seen.map(|h| (&*h.name, h.schema.as_ref().map(|schema| schema.kind()), of(h))).collect()
+    seen.map(|h| (&*h.kind.name, h.schema.as_ref().map(|schema| schema.kind()), of(h))).collect()
 }
 
 fn schema() -> Arc<Schema> {

@@ -9,7 +9,7 @@ use data::{Batch, Cell, Mask, SchemaBuilder};
 use std::sync::Arc;
 
 use crate::fault::Fault;
-use crate::part::{Part, rewrite};
+use crate::part::{Part, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 
@@ -58,7 +58,7 @@ impl Transform for HoistField {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let HoistField { class, part, field, schemas } = self;
         let mut name = None;
-        rewrite(class, *part, batch, selected, |rows, _, row, roots| {
+        rewrite_apart(class, *part, batch, selected, |rows, _, row, roots| {
             let Some(schema) = row.schema else {
                 let name = *name.get_or_insert_with(|| rows.heap.put(field.as_bytes()));
                 let map = rows.alloc_from(&[Cell::Text(name), row.cell]);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use crate::copied::{MapCopy, Names, copy_struct};
 use crate::fault::Fault;
-use crate::part::{Part, Row, rewrite};
+use crate::layout_cache::{Key, Latest, LayoutCache};
+use crate::part::{Part, Row, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only, with_basics};
@@ -78,8 +79,6 @@ struct Insertion {
     name: String,
     required: bool,
     schema: Arc<Schema>,
-    /// Where the last map had a member of that name.
-    hint: usize,
 }
 
 impl Insertion {
@@ -94,7 +93,7 @@ impl Insertion {
         };
         let builder = if required { builder } else { builder.optional() };
         let schema = builder.build().map_err(|error| ConfigErrors::one("", error.to_string()))?;
-        Ok(Insertion { what, name, required, schema: Arc::new(schema), hint: 0 })
+        Ok(Insertion { what, name, required, schema: Arc::new(schema) })
     }
 }
 
@@ -105,6 +104,10 @@ struct InsertField {
     static_value: String,
     replace: bool,
     schemas: SchemaCache<Arc<Schema>>,
+    /// Where a map has members of the insertions' names.
+    places: LayoutCache<Vec<Option<usize>>>,
+    /// Whether two insertions have one name.
+    repeats: bool,
 }
 
 impl InsertField {
@@ -134,6 +137,9 @@ impl InsertField {
             let text = config::invalid("static.value", &config::Value::Null, &fault);
             return Err(ConfigErrors::one("static.value", text));
         }
+        let mut names: Vec<&str> = insertions.iter().map(|one| one.name.as_str()).collect();
+        names.sort_unstable();
+        let repeats = names.windows(2).any(|pair| pair.first() == pair.last());
         Ok(Box::new(InsertField {
             class,
             part,
@@ -141,6 +147,8 @@ impl InsertField {
             static_value: config.static_value.unwrap_or_default(),
             replace: config.replace_null_with_default,
             schemas: SchemaCache::default(),
+            places: LayoutCache::default(),
+            repeats,
         }))
     }
 }
@@ -152,6 +160,7 @@ struct Texts {
     fixed: Option<Span>,
     /// The names of the insertions, for maps.
     names: Names,
+    latest: Latest,
 }
 
 impl Texts {
@@ -175,7 +184,7 @@ impl Transform for InsertField {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
         let mut texts = Texts::default();
-        rewrite(class, part, batch, selected, |rows, batch, row, roots| {
+        rewrite_apart(class, part, batch, selected, |rows, batch, row, roots| {
             if row.cell.is_null() {
                 roots.push(row.schema, row.cell);
                 return Ok(());
@@ -198,21 +207,21 @@ impl InsertField {
         texts: &mut Texts,
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let span = struct_only(PURPOSE, schema, row.cell)?;
+        let span = struct_only(PURPOSE, schema, &row.cell)?;
         let insertions = &self.insertions;
         let extended = self.schemas.get(schema, |schema| extend(schema, insertions))?;
         let copy = copy_struct(rows, schema, span, insertions.len(), self.replace)?;
         let first = schema.fields().len();
         for (index, insertion) in insertions.iter().enumerate() {
-            let cell =
-                attribute(insertion.what, rows, batch, row.number, texts, &self.static_value)?;
-            if cell.is_null() && insertion.required && insertion.what == What::Timestamp {
+            let at = (copy, first + index);
+            let what = insertion.what;
+            insert(what, rows, at, (batch, row.number), texts, &self.static_value)?;
+            if insertion.required && what == What::Timestamp && !what.is_known(batch, row.number) {
                 return Err(Fault::data(format!(
                     "The record has no timestamp for the required field: {}",
                     insertion.name
                 )));
             }
-            rows.set(copy, first + index, cell);
         }
         roots.push(Some(extended), Cell::Struct(copy));
         Ok(())
@@ -226,24 +235,32 @@ impl InsertField {
         texts: &mut Texts,
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let span = map_only(PURPOSE, rows, row.cell)?;
-        let mut copy = MapCopy::new(rows, span, self.insertions.len());
-        for index in 0..self.insertions.len() {
-            let Some(insertion) = self.insertions.get_mut(index) else { break };
-            let cell =
-                attribute(insertion.what, rows, batch, row.number, texts, &self.static_value)?;
-            if cell.is_null() {
+        let span = map_only(PURPOSE, rows, &row.cell)?;
+        let InsertField { insertions, places, static_value, repeats, .. } = self;
+        let places = places.get(&mut texts.latest, rows, span, |keys| {
+            let is = |key: &Key, name: &str| key.name().is_ok_and(|key| key == name);
+            let place = |one: &Insertion| keys.iter().position(|key| is(key, &one.name));
+            Ok(insertions.iter().map(|one| place(one).map(|pair| pair * 2 + 1)).collect())
+        })?;
+        let mut copy = MapCopy::new(rows, span, insertions.len());
+        for (index, (insertion, place)) in insertions.iter().zip(places).enumerate() {
+            let what = insertion.what;
+            if !what.is_known(batch, row.number) {
                 continue;
             }
             // What is there already is replaced, also what was inserted just now.
-            match copy.find(rows, &insertion.name, &mut insertion.hint) {
-                Some(place) => copy.set(rows, place, cell),
+            let place = match place
+                .or_else(|| repeats.then(|| copy.find_added(rows, &insertion.name)).flatten())
+            {
+                Some(place) => place,
                 None => {
-                    let all = self.insertions.iter().map(|one| one.name.as_str());
+                    let all = insertions.iter().map(|one| one.name.as_str());
                     let name = texts.names.get(rows, index, all);
-                    copy.add(rows, name, cell);
+                    copy.add(rows, name)
                 }
-            }
+            };
+            let at = (copy.cells(), place);
+            insert(what, rows, at, (batch, row.number), texts, static_value)?;
         }
         roots.push(None, copy.finish());
         Ok(())
@@ -261,23 +278,40 @@ fn extend(schema: &Schema, insertions: &[Insertion]) -> Result<Arc<Schema>, Faul
     builder.build().map(Arc::new).map_err(Fault::from_schema)
 }
 
-/// The value to insert; null where the record does not know it.
+impl What {
+    /// Whether the record has it; an offset that it cannot have is refused where it is inserted.
+    #[inline]
+    fn is_known(self, batch: &Batch, row: usize) -> bool {
+        match self {
+            What::Partition => batch.partition(row).is_some(),
+            What::Timestamp => batch.timestamp(row).is_some(),
+            What::Topic | What::Offset | What::Static => true,
+        }
+    }
+}
+
+/// Writes the value to insert into its place; nothing where the record does not know it.
 #[inline]
-fn attribute(
+fn insert(
     what: What,
     rows: &mut Rows,
-    batch: &Batch,
-    row: usize,
+    (span, index): (Span, usize),
+    (batch, row): (&Batch, usize),
     texts: &mut Texts,
     fixed: &str,
-) -> Result<Cell, Fault> {
-    Ok(match what {
-        What::Topic => Cell::Text(texts.topic(rows, batch.topic(row))),
-        What::Partition => batch
-            .partition(row)
-            .map_or(Cell::Null, |partition| Cell::Int(partition.into(), Width::W32)),
+) -> Result<(), Fault> {
+    match what {
+        What::Topic => {
+            let topic = texts.topic(rows, batch.topic(row));
+            rows.set(span, index, Cell::Text(topic));
+        }
+        What::Partition => {
+            if let Some(partition) = batch.partition(row) {
+                rows.set(span, index, Cell::Int(partition.into(), Width::W32));
+            }
+        }
         What::Offset => match (batch.origin, batch.offset(row)) {
-            (Origin::Sink, Some(offset)) => Cell::int(offset),
+            (Origin::Sink, Some(offset)) => rows.set(span, index, Cell::int(offset)),
             _ => {
                 return Err(Fault::data(format!(
                     "Only SinkRecord supported for [{PURPOSE}], found: \
@@ -285,9 +319,15 @@ fn attribute(
                 )));
             }
         },
-        What::Timestamp => batch.timestamp(row).map_or(Cell::Null, Cell::int),
-        What::Static => {
-            Cell::Text(*texts.fixed.get_or_insert_with(|| rows.heap.put(fixed.as_bytes())))
+        What::Timestamp => {
+            if let Some(timestamp) = batch.timestamp(row) {
+                rows.set(span, index, Cell::int(timestamp));
+            }
         }
-    })
+        What::Static => {
+            let text = *texts.fixed.get_or_insert_with(|| rows.heap.put(fixed.as_bytes()));
+            rows.set(span, index, Cell::Text(text));
+        }
+    }
+    Ok(())
 }

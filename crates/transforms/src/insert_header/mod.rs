@@ -55,10 +55,9 @@ impl Transform for InsertHeader {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         // One value for the whole batch: cells may be shared.
         let value = batch.headers.values.put_value(self.schema.as_deref(), &self.value);
-        for row in chosen(batch, selected) {
-            let (name, schema) = (self.name.clone(), self.schema.clone());
-            batch.headers.push(row, Header { name, schema, value });
-        }
+        let (name, schema) = (self.name.clone(), self.schema.clone());
+        let rows = chosen(batch, selected);
+        batch.headers.push_all(rows, &Header { name, schema, value });
     }
 
     fn uses_headers(&self) -> bool {

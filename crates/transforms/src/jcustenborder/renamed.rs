@@ -7,7 +7,7 @@ use data::{Batch, Cell, Mask, Schema, SchemaBuilder, Type};
 use std::sync::Arc;
 
 use crate::fault::Fault;
-use crate::part::{Part, rewrite};
+use crate::part::{Part, rewrite_apart};
 use crate::schema_cache::SchemaCache;
 
 /// Gives names their new form.
@@ -30,7 +30,7 @@ impl Renamer {
         name: impl Fn(&str) -> Result<String, Fault>,
     ) {
         let Renamer { class, part, schemas } = self;
-        rewrite(class, *part, batch, selected, |rows, _, row, roots| {
+        rewrite_apart(class, *part, batch, selected, |rows, _, row, roots| {
             if let (Some(schema), Cell::Struct(_)) = (row.schema, row.cell) {
                 let made = schemas.get(schema, |schema| renamed(schema, &name))?;
                 roots.push(Some(made), row.cell);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::copied::{MapCopy, Names, copy_struct};
 use crate::fault::Fault;
-use crate::part::{Part, Row, rewrite};
+use crate::part::{Near, Part, Row, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only};
@@ -50,8 +50,6 @@ key_and_value!(
 /// A field to mask.
 struct Masked {
     name: String,
-    /// Where the last map had a member of that name.
-    hint: usize,
     /// The class that it had in the last map, and what such a value becomes.
     latest: Option<(Class, Result<New, Fault>)>,
 }
@@ -71,6 +69,7 @@ struct MaskField {
 struct Texts {
     replacement: Option<Span>,
     names: Names,
+    nears: Vec<Near>,
 }
 
 impl MaskField {
@@ -83,11 +82,7 @@ impl MaskField {
         Ok(Box::new(MaskField {
             class,
             part,
-            fields: config
-                .fields
-                .into_iter()
-                .map(|name| Masked { name, hint: 0, latest: None })
-                .collect(),
+            fields: config.fields.into_iter().map(|name| Masked { name, latest: None }).collect(),
             replacement: config.replacement.map(Replacement::new),
             replace: config.replace_null_with_default,
             schemas: SchemaCache::default(),
@@ -102,8 +97,8 @@ impl Transform for MaskField {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
-        let mut texts = Texts::default();
-        rewrite(class, part, batch, selected, |rows, _, row, roots| match row.schema {
+        let mut texts = Texts { nears: Near::of(self.fields.len()), ..Texts::default() };
+        rewrite_apart(class, part, batch, selected, |rows, _, row, roots| match row.schema {
             Some(schema) => self.in_struct(rows, row, schema, &mut texts, roots),
             None => self.in_map(rows, row, &mut texts, roots),
         });
@@ -119,14 +114,13 @@ impl MaskField {
         texts: &mut Texts,
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let span = struct_only(PURPOSE, schema, row.cell)?;
+        let span = struct_only(PURPOSE, schema, &row.cell)?;
         let (fields, replacement) = (&self.fields, self.replacement.as_ref());
         let plan = self.schemas.get(schema, |schema| Ok(plan(schema, fields, replacement)))?;
         let copy = copy_struct(rows, schema, span, 0, self.replace)?;
         for (index, new) in plan {
             if rows.cells(copy).get(*index).is_some_and(|cell| !cell.is_null()) {
-                let cell = put(rows, new, replacement, texts)?;
-                rows.set(copy, *index, cell);
+                put(rows, (copy, *index), new, replacement, texts)?;
             }
         }
         roots.push(Some(schema), Cell::Struct(copy));
@@ -140,26 +134,26 @@ impl MaskField {
         texts: &mut Texts,
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let span = map_only(PURPOSE, rows, row.cell)?;
+        let span = map_only(PURPOSE, rows, &row.cell)?;
         let replacement = self.replacement.as_ref();
         let mut copy = MapCopy::new(rows, span, self.fields.len());
         for index in 0..self.fields.len() {
             let Some(field) = self.fields.get_mut(index) else { break };
-            let Some(place) = copy.find(rows, &field.name, &mut field.hint) else {
+            let Some(near) = texts.nears.get_mut(index) else { break };
+            let Some(place) = copy.find(rows, &field.name, near) else {
                 let all = self.fields.iter().map(|field| field.name.as_str());
                 let name = texts.names.get(rows, index, all);
-                copy.add(rows, name, Cell::Null);
+                copy.add(rows, name);
                 continue;
             };
-            let old = copy.get(rows, place);
-            if !old.is_null() {
+            let old = rows.cells(copy.cells()).get(place);
+            if let Some(old) = old.filter(|old| !old.is_null()) {
                 let class = Class::of_cell(rows, old);
                 if field.latest.as_ref().is_none_or(|(known, _)| *known != class) {
                     field.latest = Some((class, replacement::new_value(class, replacement)));
                 }
                 let Some((_, new)) = &field.latest else { continue };
-                let cell = put(rows, new, replacement, texts)?;
-                copy.set(rows, place, cell);
+                put(rows, (copy.cells(), place), new, replacement, texts)?;
             }
         }
         roots.push(None, copy.finish());
@@ -180,25 +174,32 @@ fn plan(
     places.filter_map(of_field).collect()
 }
 
-/// The cell of a new value.
+/// Writes a new value into its place.
 #[inline]
 fn put(
     rows: &mut Rows,
+    (span, index): (Span, usize),
     new: &Result<New, Fault>,
     replacement: Option<&Replacement>,
     texts: &mut Texts,
-) -> Result<Cell, Fault> {
-    Ok(match new {
-        Ok(New::Cell(cell)) => *cell,
+) -> Result<(), Fault> {
+    match new {
+        Ok(New::Cell(cell)) => rows.set(span, index, *cell),
         Ok(New::Text) => {
             let text = replacement.map_or("", Replacement::text);
             let place = &mut texts.replacement;
-            Cell::Text(*place.get_or_insert_with(|| rows.heap.put(text.as_bytes())))
+            let text = *place.get_or_insert_with(|| rows.heap.put(text.as_bytes()));
+            rows.set(span, index, Cell::Text(text));
         }
         Ok(New::Decimal { unscaled, scale }) => {
-            Cell::Decimal { unscaled: rows.heap.put(unscaled), scale: *scale }
+            let unscaled = rows.heap.put(unscaled);
+            rows.set(span, index, Cell::Decimal { unscaled, scale: *scale });
         }
-        Ok(New::Digits(digits)) => Cell::Number(rows.heap.put(digits.as_bytes())),
+        Ok(New::Digits(digits)) => {
+            let digits = rows.heap.put(digits.as_bytes());
+            rows.set(span, index, Cell::Number(digits));
+        }
         Err(fault) => return Err(fault.clone()),
-    })
+    }
+    Ok(())
 }

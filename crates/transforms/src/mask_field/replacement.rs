@@ -122,9 +122,10 @@ impl Class {
         }
     }
 
-    pub(super) fn of_cell(rows: &Rows, cell: Cell) -> Class {
+    #[inline]
+    pub(super) fn of_cell(rows: &Rows, cell: &Cell) -> Class {
         let integer = |digits: &[u8]| digits.iter().all(|b| b.is_ascii_digit() || *b == b'-');
-        match cell {
+        match *cell {
             Cell::Bool(_) => Class::Bool,
             Cell::Int(_, width) => Class::Int(width),
             Cell::Float32(_) => Class::Float32,
@@ -138,7 +139,7 @@ impl Class {
             Cell::Map(_) => Class::Map,
             Cell::Json(span) if rows.bytes(span).first() == Some(&b'[') => Class::List,
             Cell::Json(_) => Class::Map,
-            Cell::Bytes(_) | Cell::Struct(_) | Cell::Null => Class::Other(java_class(None, cell)),
+            Cell::Bytes(_) | Cell::Struct(_) | Cell::Null => Class::Other(java_class(None, *cell)),
         }
     }
 

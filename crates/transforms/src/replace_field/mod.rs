@@ -11,7 +11,7 @@ use data::{Batch, Cell, Mask, Schema, SchemaBuilder};
 use crate::fault::Fault;
 use crate::kept::{KeptFields, KeptMembers};
 use crate::layout_cache::{Key, Latest, LayoutCache};
-use crate::part::{Part, rewrite};
+use crate::part::{Part, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only, with_basics};
@@ -165,24 +165,25 @@ impl Transform for ReplaceField {
         let ReplaceField { class, part, rules, replace, fields, members } = self;
         let mut names = None;
         let mut latest = Latest::default();
-        rewrite(class, *part, batch, selected, |rows, _, row, roots| {
+        rewrite_apart(class, *part, batch, selected, |rows, _, row, roots| {
             if row.cell.is_null() {
                 roots.push(row.schema, Cell::Null);
                 return Ok(());
             }
             let Some(schema) = row.schema else {
-                let map = map_only(PURPOSE, rows, row.cell)?;
+                let map = map_only(PURPOSE, rows, &row.cell)?;
                 let names = names.get_or_insert_with(|| {
                     let put = |name: &str| rows.heap.put(name.as_bytes());
                     rules.renames.new_names().map(put).collect::<Vec<_>>()
                 });
                 let kept = members.get(&mut latest, rows, map, |keys| rules.of_map(keys))?;
-                roots.push(None, kept.take(rows, map, names));
+                roots.push(None, Cell::Map(kept.take(rows, map, names)));
                 return Ok(());
             };
-            let span = struct_only(PURPOSE, schema, row.cell)?;
+            let span = struct_only(PURPOSE, schema, &row.cell)?;
             let kept = fields.get(schema, |schema| rules.of_struct(schema))?;
-            roots.push(Some(kept.schema()), kept.take(rows, span, *replace)?);
+            let left = kept.take(rows, span, *replace)?;
+            roots.push(Some(kept.schema()), Cell::Struct(left));
             Ok(())
         });
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::copied::{copy_struct, has_null};
 use crate::fault::Fault;
-use crate::part::{Part, Row, rewrite};
+use crate::part::{Part, Row, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 
@@ -78,7 +78,9 @@ impl Transform for SetSchemaMetadata {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
-        rewrite(class, part, batch, selected, |rows, _, row, roots| self.set(rows, row, roots));
+        rewrite_apart(class, part, batch, selected, |rows, _, row, roots| {
+            self.set(rows, row, roots)
+        });
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::copied::{MapCopy, Names, copy_struct};
 use crate::date_pattern::DatePattern;
 use crate::fault::Fault;
-use crate::part::{Part, Row, rewrite};
+use crate::part::{Near, Part, Row, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_or_null, struct_or_null};
@@ -103,7 +103,6 @@ struct TimestampConverter {
     targets: [Arc<Schema>; 2],
     replace: bool,
     schemas: SchemaCache<Plan>,
-    hint: usize,
 }
 
 impl TimestampConverter {
@@ -138,7 +137,6 @@ impl TimestampConverter {
             targets,
             replace: config.replace_null_with_default,
             schemas: SchemaCache::default(),
-            hint: 0,
         }))
     }
 }
@@ -161,8 +159,10 @@ impl Transform for TimestampConverter {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
-        let mut names = Names::default();
-        rewrite(class, part, batch, selected, |rows, _, row, roots| {
+        let mut known = (Names::default(), Near::default());
+        let bytes = batch.len() * self.format.text_bytes();
+        part.rows_mut(batch).heap.reserve(bytes);
+        rewrite_apart(class, part, batch, selected, |rows, _, row, roots| {
             match (row.schema, self.field.is_empty()) {
                 (Some(schema), true) => self.whole(rows, row, schema, roots),
                 (Some(schema), false) => self.in_struct(rows, row, schema, roots),
@@ -171,7 +171,7 @@ impl Transform for TimestampConverter {
                     roots.push(None, cell);
                     Ok(())
                 }
-                (None, false) => self.in_map(rows, row, &mut names, roots),
+                (None, false) => self.in_map(rows, row, &mut known, roots),
             }
         });
     }
@@ -199,7 +199,7 @@ impl TimestampConverter {
         schema: &Arc<Schema>,
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let span = struct_or_null(PURPOSE, schema, row.cell)?;
+        let span = struct_or_null(PURPOSE, schema, &row.cell)?;
         let TimestampConverter { field, targets, format, replace, .. } = self;
         let plan =
             self.schemas.get(schema, |schema| plan(schema, field, targets, format, *replace))?;
@@ -215,23 +215,21 @@ impl TimestampConverter {
         &mut self,
         rows: &mut Rows,
         row: Row<'_>,
-        names: &mut Names,
+        (names, near): &mut (Names, Near),
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let Some(span) = map_or_null(PURPOSE, rows, row.cell)? else {
+        let Some(span) = map_or_null(PURPOSE, rows, &row.cell)? else {
             roots.push(None, Cell::Null);
             return Ok(());
         };
         let mut copy = MapCopy::new(rows, span, 1);
-        match copy.find(rows, &self.field, &mut self.hint) {
+        match copy.find(rows, &self.field, near) {
             Some(place) => {
-                let old = copy.get(rows, place);
-                let new = self.format.convert_bare(rows, old)?;
-                copy.set(rows, place, new);
+                self.format.convert_bare_at(rows, (copy.cells(), place))?;
             }
             None => {
                 let name = names.get(rows, 0, [self.field.as_str()].into_iter());
-                copy.add(rows, name, Cell::Null);
+                copy.add(rows, name);
             }
         }
         roots.push(None, copy.finish());
@@ -289,10 +287,10 @@ fn convert_struct(
     if let Some((index, source)) = &plan.field
         && let Some(field) = schema.fields().get(*index)
     {
-        let source = source.clone()?;
-        let old = rows.cell(copy, *index);
-        let new = format.convert(rows, source, &field.schema, old)?;
-        rows.set(copy, *index, new);
+        match source {
+            Ok(source) => format.convert_at(rows, *source, &field.schema, (copy, *index))?,
+            Err(fault) => return Err(fault.clone()),
+        }
     }
     Ok(copy)
 }

@@ -1,6 +1,6 @@
 //! A point in time out of one form and into another.
 
-use crate::date_pattern::DatePattern;
+use crate::date_pattern::{DatePattern, LastText};
 use crate::fault::{Fault, java_class};
 use data::{Cell, DAY_MS, Logical, Rows, Schema, Span, Type, Width};
 
@@ -99,7 +99,7 @@ pub(super) struct Format {
     /// The pattern as it was configured.
     text: String,
     pattern: Option<DatePattern>,
-    scratch: String,
+    last: LastText,
 }
 
 impl Format {
@@ -109,7 +109,12 @@ impl Format {
         text: &str,
         pattern: Option<DatePattern>,
     ) -> Format {
-        Format { target, precision, text: text.to_owned(), pattern, scratch: String::new() }
+        Format { target, precision, text: text.to_owned(), pattern, last: LastText::default() }
+    }
+
+    /// Bytes that a text takes, as the last one did.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.last.len()
     }
 
     /// Converts a value of a schema. A null stays null.
@@ -120,55 +125,119 @@ impl Format {
         schema: &Schema,
         cell: Cell,
     ) -> Result<Cell, Fault> {
-        let moment = match (source, cell) {
-            (_, Cell::Null) => return Ok(Cell::Null),
-            (Source::Text, Cell::Text(span)) => self.read(rows, span)?,
-            (Source::Unix, Cell::Int(value, _)) => Moment::of_unix(value, self.precision),
+        match self.moment(rows, source, schema, &cell)? {
+            Some(moment) => Ok(self.cell(rows, moment)),
+            None => Ok(Cell::Null),
+        }
+    }
+
+    /// The same in the value's place.
+    #[inline]
+    pub(super) fn convert_at(
+        &mut self,
+        rows: &mut Rows,
+        source: Source,
+        schema: &Schema,
+        (span, index): (Span, usize),
+    ) -> Result<(), Fault> {
+        let Some(cell) = rows.cells(span).get(index) else { return Ok(()) };
+        if let Some(moment) = self.moment(rows, source, schema, cell)? {
+            let cell = self.cell(rows, moment);
+            rows.set(span, index, cell);
+        }
+        Ok(())
+    }
+
+    /// What a value of a schema says; `None` for a null.
+    #[inline]
+    fn moment(
+        &self,
+        rows: &Rows,
+        source: Source,
+        schema: &Schema,
+        cell: &Cell,
+    ) -> Result<Option<Moment>, Fault> {
+        Ok(Some(match (source, cell) {
+            (_, Cell::Null) => return Ok(None),
+            (Source::Text, Cell::Text(span)) => self.read(rows, *span)?,
+            (Source::Unix, Cell::Int(value, _)) => Moment::of_unix(*value, self.precision),
             (Source::Date, Cell::Int(days, _)) => Moment::of_ms(days.saturating_mul(DAY_MS)),
             (Source::Time | Source::Timestamp, Cell::Int(ms, _))
             | (Source::Date | Source::Time | Source::Timestamp, Cell::Instant(ms)) => {
-                Moment::of_ms(ms)
+                Moment::of_ms(*ms)
             }
-            (source, cell) => {
-                return Err(Fault::data(format!(
-                    "Expected {}, but found class {}",
-                    source.name(),
-                    java_class(Some(schema), cell)
-                )));
-            }
-        };
-        Ok(match self.target {
-            Target::Text => self.write(rows, moment),
+            _ => return Err(unexpected(source, schema, *cell)),
+        }))
+    }
+
+    // Inlined, so that the parts of a cell go where it lies, not by way of the stack.
+    #[inline(always)]
+    fn cell(&mut self, rows: &mut Rows, moment: Moment) -> Cell {
+        match self.target {
+            Target::Text => Cell::Text(self.write(rows, moment)),
             Target::Unix => Cell::int(moment.to_unix(self.precision)),
             Target::Date => Cell::Int(moment.ms.div_euclid(DAY_MS), Width::W32),
             Target::Time => Cell::Int(moment.ms.rem_euclid(DAY_MS), Width::W32),
             Target::Timestamp => Cell::int(moment.ms),
-        })
+        }
     }
 
     /// Converts a value without schema, whose class says what it is. A null stays null.
     pub(super) fn convert_bare(&mut self, rows: &mut Rows, cell: Cell) -> Result<Cell, Fault> {
-        let moment = match cell {
-            Cell::Null => return Ok(Cell::Null),
-            Cell::Text(span) => self.read(rows, span)?,
-            Cell::Int(value, Width::W64) => Moment::of_unix(value, self.precision),
-            Cell::Instant(ms) => Moment::of_ms(ms),
-            other => {
-                let cell = rows.expand(other);
-                return Err(Fault::data(format!(
-                    "TimestampConverter does not support class {} objects as timestamps",
-                    java_class(None, cell)
-                )));
+        match self.bare_moment(rows, &cell) {
+            Ok(Some(moment)) => Ok(self.bare_cell(rows, moment)),
+            Ok(None) => Ok(Cell::Null),
+            Err(fault) => Err(fault.unwrap_or_else(|| unexpected_bare(rows, cell))),
+        }
+    }
+
+    /// The same in the value's place.
+    #[inline]
+    pub(super) fn convert_bare_at(
+        &mut self,
+        rows: &mut Rows,
+        (span, index): (Span, usize),
+    ) -> Result<(), Fault> {
+        let Some(cell) = rows.cells(span).get(index) else { return Ok(()) };
+        match self.bare_moment(rows, cell) {
+            Ok(Some(moment)) => {
+                let cell = self.bare_cell(rows, moment);
+                rows.set(span, index, cell);
+                Ok(())
             }
-        };
-        Ok(match self.target {
-            Target::Text => self.write(rows, moment),
+            Ok(None) => Ok(()),
+            Err(fault) => {
+                let cell = rows.cell(span, index);
+                Err(fault.unwrap_or_else(|| unexpected_bare(rows, cell)))
+            }
+        }
+    }
+
+    /// What a value without schema says; `None` for a null.
+    ///
+    /// # Errors
+    /// A text that does not fit, or nothing more to say: a value of another class.
+    #[inline]
+    fn bare_moment(&self, rows: &Rows, cell: &Cell) -> Result<Option<Moment>, Option<Fault>> {
+        Ok(Some(match cell {
+            Cell::Null => return Ok(None),
+            Cell::Text(span) => self.read(rows, *span)?,
+            Cell::Int(value, Width::W64) => Moment::of_unix(*value, self.precision),
+            Cell::Instant(ms) => Moment::of_ms(*ms),
+            _ => return Err(None),
+        }))
+    }
+
+    #[inline(always)]
+    fn bare_cell(&mut self, rows: &mut Rows, moment: Moment) -> Cell {
+        match self.target {
+            Target::Text => Cell::Text(self.write(rows, moment)),
             Target::Unix => Cell::int(moment.to_unix(self.precision)),
             // At the very end of the range it overflows, as in Java.
             Target::Date => Cell::Instant(moment.ms.div_euclid(DAY_MS).wrapping_mul(DAY_MS)),
             Target::Time => Cell::Instant(moment.ms.rem_euclid(DAY_MS)),
             Target::Timestamp => Cell::Instant(moment.ms),
-        })
+        }
     }
 
     fn read(&self, rows: &Rows, span: Span) -> Result<Moment, Fault> {
@@ -187,15 +256,30 @@ impl Format {
         Ok(Moment { ms: parsed.epoch_ms, nanos: parsed.nanos.into() })
     }
 
-    fn write(&mut self, rows: &mut Rows, moment: Moment) -> Cell {
+    fn write(&mut self, rows: &mut Rows, moment: Moment) -> Span {
         let (ms, nanos) = moment.floor();
-        self.scratch.clear();
         // The configuration is refused where this target has no pattern.
-        if let Some(pattern) = &self.pattern {
-            pattern.format_nanos(ms, nanos, &mut self.scratch);
-        }
-        Cell::Text(rows.heap.put(self.scratch.as_bytes()))
+        let text = match &self.pattern {
+            Some(pattern) => pattern.format_again(&mut self.last, ms, nanos),
+            None => b"",
+        };
+        rows.heap.put(text)
     }
+}
+
+#[cold]
+fn unexpected(source: Source, schema: &Schema, cell: Cell) -> Fault {
+    let class = java_class(Some(schema), cell);
+    Fault::data(format!("Expected {}, but found class {class}", source.name()))
+}
+
+#[cold]
+fn unexpected_bare(rows: &mut Rows, cell: Cell) -> Fault {
+    let cell = rows.expand(cell);
+    Fault::data(format!(
+        "TimestampConverter does not support class {} objects as timestamps",
+        java_class(None, cell)
+    ))
 }
 
 #[cfg(test)]

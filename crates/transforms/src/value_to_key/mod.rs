@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::field_path::{FieldPath, FieldSyntax, Resolved};
-use crate::part::{Part, Row, rewrite};
+use crate::part::{Near, Part, Row, rewrite_apart};
 use crate::schema_cache::SchemaCache;
 use crate::shape::{map_only, struct_only};
 
@@ -51,6 +51,8 @@ struct ValueToKey {
     paths: Vec<FieldPath>,
     replace: bool,
     plans: SchemaCache<Plan>,
+    /// The cells of one key.
+    cells: Vec<Cell>,
 }
 
 /// The key's schema and where its fields come from.
@@ -67,25 +69,30 @@ impl ValueToKey {
             paths: config.fields.iter().map(path).collect::<Result<_, _>>()?,
             replace: config.replace_null_with_default,
             plans: SchemaCache::default(),
+            cells: Vec::new(),
         })
     }
 
     fn of_map(
         &mut self,
-        names: &[Cell],
+        (names, nears): (&[Cell], &mut [Near]),
         keys: &mut Rows,
         values: &mut Rows,
         value: Cell,
     ) -> Result<Cell, Fault> {
-        let map = map_only(PURPOSE, values, value)?;
-        let key = keys.alloc(self.paths.len() * 2);
-        for (index, (path, name)) in self.paths.iter_mut().zip(names).enumerate() {
-            let found = path.find(values, map)?;
-            let found = keys.adopt(values, found);
-            keys.set(key, index * 2, *name);
-            keys.set(key, index * 2 + 1, found);
+        let map = map_only(PURPOSE, values, &value)?;
+        self.cells.clear();
+        for ((path, name), near) in self.paths.iter().zip(names).zip(nears) {
+            self.cells.push(*name);
+            match path.near(values, map, near) {
+                Some(cell) if keys.adopts_as_it_is(values, cell) => self.cells.push(*cell),
+                _ => {
+                    let found = path.find(values, map)?;
+                    self.cells.push(keys.adopt(values, found));
+                }
+            }
         }
-        Ok(Cell::Map(key))
+        Ok(Cell::Map(keys.alloc_from(&self.cells)))
     }
 
     fn of_struct(
@@ -95,11 +102,17 @@ impl ValueToKey {
         (schema, value): (&Arc<Schema>, Cell),
         roots: &mut Roots,
     ) -> Result<(), Fault> {
-        let fields = struct_only(PURPOSE, schema, value)?;
+        let fields = struct_only(PURPOSE, schema, &value)?;
         let paths = &self.paths;
         let plan = self.plans.get(schema, |schema| plan(paths, schema))?;
-        let key = keys.alloc(plan.fields.len());
+        self.cells.clear();
         for (at, field) in plan.fields.iter().enumerate() {
+            if let Some(cell) = field.near(values, fields)
+                && keys.adopts_as_it_is(values, cell)
+            {
+                self.cells.push(*cell);
+                continue;
+            }
             let found = field.cell(values, fields, self.replace);
             if found.is_null()
                 && let Some(field) = plan.schema.fields().get(at)
@@ -107,9 +120,9 @@ impl ValueToKey {
             {
                 return Err(Fault::null_for_required(&field.name, &field.schema));
             }
-            let found = keys.adopt(values, found);
-            keys.set(key, at, found);
+            self.cells.push(keys.adopt(values, found));
         }
+        let key = keys.alloc_from(&self.cells);
         roots.push(Some(&plan.schema), Cell::Struct(key));
         Ok(())
     }
@@ -139,9 +152,11 @@ impl Transform for ValueToKey {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let mut names = Vec::new();
+        let mut nears = Near::of(self.paths.len());
         // Of the values: that of the row before, mostly.
         let mut run = Run { schema: None, start: 0, rows: 0 };
-        rewrite(CLASS, Part::Key, batch, selected, |keys, rest, row: Row<'_>, roots| {
+        batch.keys.reserve(0, batch.len() * self.paths.len());
+        rewrite_apart(CLASS, Part::Key, batch, selected, |keys, rest, row: Row<'_>, roots| {
             let value = rest.values.root(row.number);
             if !run.range().contains(&row.number) {
                 let runs = rest.values.runs();
@@ -155,7 +170,7 @@ impl Transform for ValueToKey {
                 let put = |path: &FieldPath| Cell::Text(keys.heap.put(path.text().as_bytes()));
                 names.extend(self.paths.iter().map(put));
             }
-            roots.push(None, self.of_map(&names, keys, &mut rest.values, value)?);
+            roots.push(None, self.of_map((&names, &mut nears), keys, &mut rest.values, value)?);
             Ok(())
         });
     }

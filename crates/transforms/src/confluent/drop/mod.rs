@@ -6,7 +6,7 @@ use data::{Batch, Cell, Mask, Schema, SchemaBuilder};
 use std::sync::Arc;
 
 use crate::fault::Fault;
-use crate::part::{Part, rewrite};
+use crate::part::{Part, rewrite_apart};
 use crate::plugin::key_and_value;
 use crate::schema_cache::SchemaCache;
 
@@ -66,7 +66,7 @@ impl Transform for Drop {
 
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let Drop { class, part, behavior, optional } = self;
-        rewrite(class, *part, batch, selected, |_, _, row, roots| {
+        rewrite_apart(class, *part, batch, selected, |_, _, row, roots| {
             let schema = match (&behavior, row.schema) {
                 (SchemaBehavior::Nullify, _) | (_, None) => None,
                 (SchemaBehavior::Retain, schema) => schema.cloned(),

@@ -1,5 +1,7 @@
 //! Cases that are measured against each other in turn.
 
+use std::time::Duration;
+
 use allocation_counter::measure;
 
 use crate::bench::process::thread_cpu;
@@ -14,7 +16,7 @@ pub(in crate::bench) struct Case {
     /// At most so many ns a record.
     ns_goal: Option<f64>,
     kind: Kind,
-    pass: Box<dyn FnMut()>,
+    pass: Box<dyn FnMut(&mut Meter)>,
     series: Series,
     allocations: f64,
 }
@@ -35,7 +37,17 @@ impl Case {
         name: impl Into<String>,
         bytes: usize,
         records: usize,
-        pass: impl FnMut() + 'static,
+        mut pass: impl FnMut() + 'static,
+    ) -> Case {
+        Case::in_parts(name, bytes, records, move |meter| meter.over(&mut pass))
+    }
+
+    /// The same where only what the meter is given counts.
+    pub(in crate::bench) fn in_parts(
+        name: impl Into<String>,
+        bytes: usize,
+        records: usize,
+        pass: impl FnMut(&mut Meter) + 'static,
     ) -> Case {
         Case {
             name: name.into(),
@@ -66,17 +78,17 @@ impl Case {
     }
 
     fn run(&mut self) {
-        let start = thread_cpu();
-        (self.pass)();
-        let spent = thread_cpu().saturating_sub(start);
-        self.series.push(spent.as_nanos() as f64 / self.records as f64);
+        let mut meter = Meter::default();
+        (self.pass)(&mut meter);
+        self.series.push(meter.spent.as_nanos() as f64 / self.records as f64);
     }
 
     /// A pass that is not timed: it warms up, or is counted.
     fn rehearse(&mut self) {
-        (self.pass)();
-        let counted = measure(|| (self.pass)());
-        self.allocations = counted.count_total as f64 / self.records as f64;
+        (self.pass)(&mut Meter::default());
+        let mut meter = Meter { counts: true, ..Meter::default() };
+        (self.pass)(&mut meter);
+        self.allocations = meter.allocations as f64 / self.records as f64;
     }
 
     fn row(&self, yardstick: Option<&Case>) -> [String; 5] {
@@ -96,6 +108,29 @@ impl Case {
         };
         let allocations = format!("{:.4}", self.allocations);
         [self.name.clone(), self.bytes.to_string(), ns, allocations, ratio]
+    }
+}
+
+/// What the parts of a pass that count have used.
+#[derive(Default)]
+pub(in crate::bench) struct Meter {
+    /// Allocations are counted, which takes time, and no time is taken.
+    counts: bool,
+    allocations: u64,
+    /// Of the processor, in this thread.
+    spent: Duration,
+}
+
+impl Meter {
+    /// A part that counts.
+    pub(in crate::bench) fn over(&mut self, part: impl FnOnce()) {
+        if self.counts {
+            self.allocations += measure(part).count_total;
+            return;
+        }
+        let start = thread_cpu();
+        part();
+        self.spent += thread_cpu().saturating_sub(start);
     }
 }
 
@@ -167,9 +202,11 @@ mod tests {
         let passes = Rc::new(Cell::new(0));
         for name in ["ours", "slow", "fast", "aside"] {
             let passes = passes.clone();
-            group.cases.push(Case::new(name, 1, 2, move || {
+            group.cases.push(Case::in_parts(name, 1, 2, move |meter| {
                 passes.set(passes.get() + 1);
-                black_box(vec![name; 3]);
+                let other = vec![name; 3];
+                meter.over(|| drop(black_box(vec![name; 3])));
+                drop(black_box(other));
             }));
         }
         group.measure(3);

@@ -2,8 +2,8 @@
 //! either.
 //!
 //! A group is measured in one run: its cases and references take turns, pass by pass, each over
-//! records of its own that fill more memory than a core's caches hold. Ratios are of passes that were
-//! neighbours, so that they hold on a machine that is busy with other things too.
+//! records that fill more memory than a core's caches hold. Ratios are of passes that were neighbours, so
+//! that they hold on a machine that is busy with other things too.
 //!
 //! A new subject is a module with `groups`, named in [`SUBJECTS`].
 

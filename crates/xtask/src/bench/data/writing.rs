@@ -25,7 +25,7 @@ pub(super) fn groups(args: &Args) -> Result<Vec<Group>> {
 }
 
 /// The rows of a form, ready for what is done to rows.
-pub(super) fn decoded(converter: Box<dyn Converter>, form: Form, records: usize) -> Vec<Batch> {
+fn decoded(converter: Box<dyn Converter>, form: Form, records: usize) -> Vec<Batch> {
     rows(converter, &Fetched::new(form, records, None))
 }
 

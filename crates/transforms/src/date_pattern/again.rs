@@ -1,0 +1,179 @@
+//! Moments that are written one after the other: what the last text had of the same day stays.
+//!
+//! Place in the data path: `TimestampConverter`, once per value. Records of one batch are mostly of few
+//! days, and to find a day's date takes longer than to write the time of day.
+//!
+//! Invariant: the text is what [`DatePattern::format_nanos`] writes.
+
+use super::fields::Moment;
+use super::format::{pair, write_item};
+use super::{DatePattern, DateZone, Item};
+use data::DAY_MS;
+
+/// What of a text changes within a day: always as many digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Hour,
+    Minute,
+    Second,
+    /// The first so many digits of a second's fraction.
+    Fraction(usize),
+}
+
+/// Digits of a fraction that mean something.
+const FRACTION_MAX: usize = 9;
+
+/// The text that a pattern wrote last. Belongs to that pattern.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LastText {
+    /// The first millisecond of the text's day, local, since 1970-01-01; none where the text has to be
+    /// written as a whole.
+    day_ms: Option<i64>,
+    /// The minute of the day.
+    minute: u32,
+    text: Vec<u8>,
+    clocks: Vec<(usize, Clock)>,
+    scratch: String,
+}
+
+impl DatePattern {
+    /// The text of a moment, given as in [`DatePattern::format_nanos`].
+    pub(crate) fn format_again<'a>(
+        &self,
+        last: &'a mut LastText,
+        epoch_ms: i64,
+        nanos: u32,
+    ) -> &'a [u8] {
+        let nanos = nanos.min(999_999);
+        let offset_ms = match self.zone {
+            DateZone::Utc => Some(0),
+            DateZone::Fixed(seconds) => Some(i64::from(seconds) * 1_000),
+            DateZone::Named { .. } => None,
+        };
+        let local_ms = offset_ms.and_then(|offset_ms| epoch_ms.checked_add(offset_ms));
+        let since = local_ms.zip(last.day_ms).and_then(|(ms, day_ms)| ms.checked_sub(day_ms));
+        match since {
+            // Less than a day.
+            Some(since @ 0..DAY_MS) => last.change(since as u32, nanos),
+            _ => self.write_whole(last, local_ms, (epoch_ms, nanos)),
+        }
+        &last.text
+    }
+
+    #[cold]
+    fn write_whole(&self, last: &mut LastText, local_ms: Option<i64>, at: (i64, u32)) {
+        let moment = Moment::new(at.0, &self.zone);
+        last.scratch.clear();
+        last.clocks.clear();
+        let mut steady = true;
+        for item in &self.items {
+            match clock(item) {
+                Ok(Some(clock)) => last.clocks.push((last.scratch.len(), clock)),
+                Ok(None) => {}
+                Err(()) => steady = false,
+            }
+            write_item(self, item, &moment, at, &mut last.scratch);
+        }
+        last.text.clear();
+        last.text.extend_from_slice(last.scratch.as_bytes());
+        // At the very beginning of the range a day has no first millisecond.
+        last.day_ms =
+            local_ms.filter(|_| steady).and_then(|ms| ms.div_euclid(DAY_MS).checked_mul(DAY_MS));
+        last.minute = u32::MAX;
+    }
+}
+
+/// What an item has to do with the time of day, if anything.
+///
+/// # Errors
+/// An item whose text has no fixed length.
+fn clock(item: &Item) -> Result<Option<Clock>, ()> {
+    Ok(Some(match item {
+        Item::Field(b'H', 2) => Clock::Hour,
+        Item::Field(b'm', 2) => Clock::Minute,
+        Item::Field(b's', 2) => Clock::Second,
+        Item::Field(b'S', digits @ 3..=FRACTION_MAX) => Clock::Fraction(*digits),
+        Item::Field(b'H' | b'k' | b'K' | b'h' | b'a' | b'm' | b's' | b'S', _) => return Err(()),
+        _ => return Ok(None),
+    }))
+}
+
+impl LastText {
+    /// Bytes of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    fn change(&mut self, of_day_ms: u32, nanos: u32) {
+        let minute = of_day_ms / 60_000;
+        let same = std::mem::replace(&mut self.minute, minute) == minute;
+        for (at, clock) in &self.clocks {
+            if same && matches!(clock, Clock::Hour | Clock::Minute) {
+                continue;
+            }
+            let two = |number: u32| pair(number as usize).as_bytes();
+            let (digits, number) = match clock {
+                Clock::Hour => (2, of_day_ms / 3_600_000),
+                Clock::Minute => (2, minute % 60),
+                Clock::Second => (2, of_day_ms / 1_000 % 60),
+                Clock::Fraction(digits) => (*digits, of_day_ms % 1_000),
+            };
+            let Some(slot) = self.text.get_mut(*at..*at + digits) else { continue };
+            match slot {
+                [_, _] => slot.copy_from_slice(two(number)),
+                [hundreds, rest @ ..] if rest.len() == 2 => {
+                    *hundreds = b'0' + (number / 100) as u8;
+                    rest.copy_from_slice(two(number % 100));
+                }
+                _ => {
+                    let mut left = number * 1_000_000 + nanos;
+                    left /= 10_u32.pow((FRACTION_MAX - digits.min(FRACTION_MAX)) as u32);
+                    for digit in slot.iter_mut().rev() {
+                        *digit = b'0' + (left % 10) as u8;
+                        left /= 10;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_after_another_is_what_the_pattern_writes_at_once() {
+        let zones = ["UTC", "+05:30", "-11:45", "Europe/Paris"];
+        let patterns = [
+            "yyyy-MM-dd HH:mm:ss.SSS",
+            "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+            "EEE, d MMM y HH:mm:ss z",
+            "SSSSSSSSS SSSSSSSSSSSS SSSS mm",
+            "h:mm a",
+            "H:m:s.S yyyyMMdd",
+            "G yy DDD ww",
+            "",
+        ];
+        let day = 86_400_000;
+        let moments = [0, 1, 59_999, day - 1, day, -1, -day, 13 * day, 13 * day + 43_210_987];
+        let far =
+            [i64::MAX, i64::MIN, -62_135_769_600_000, -99 * 365 * day * 100, 253_402_300_800_000];
+        for zone in zones {
+            for text in patterns {
+                let zone = DateZone::named(zone).unwrap();
+                let pattern = DatePattern::with_zone(text, zone).unwrap();
+                let mut last = LastText::default();
+                for (at, ms) in moments.iter().chain(&far).chain(&moments).enumerate() {
+                    for ms in [*ms, ms.saturating_add(3_600_001), *ms] {
+                        let nanos = at as u32 * 98_765;
+                        let mut wanted = String::new();
+                        pattern.format_nanos(ms, nanos, &mut wanted);
+                        let seen = pattern.format_again(&mut last, ms, nanos);
+                        assert_eq!(std::str::from_utf8(seen), Ok(wanted.as_str()), "{text} {ms}");
+                    }
+                }
+            }
+        }
+    }
+}
