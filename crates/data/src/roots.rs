@@ -102,8 +102,8 @@ impl Roots {
             Cell::Struct(span) | Cell::Map(span) | Cell::List(span) => Some(span.range()),
             _ => None,
         };
-        let mut spans: Vec<_> = self.cells().iter().filter_map(span).collect();
-        spans.retain(|span| !span.is_empty());
+        let mut spans = Vec::with_capacity(self.filled);
+        spans.extend(self.cells().iter().filter_map(span).filter(|span| !span.is_empty()));
         spans.sort_unstable_by_key(|span| span.start);
         spans.iter().zip(spans.iter().skip(1)).all(|(one, next)| one.end <= next.start)
     }

@@ -162,7 +162,8 @@ fn protobuf_allocates_nothing_per_record() {
     };
     decode(500);
     let ((small, _), (large, read)) = (decode(500), decode(1000));
-    assert_eq!(small, large);
+    // One more where no earlier batch has left its cells' memory.
+    assert!(large <= small + 1, "{small} {large}");
     let mut out = Encoded::default();
     converter.encode(Topics::One("t"), &read.values, &mut out).unwrap();
     out.clear();
