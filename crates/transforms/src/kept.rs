@@ -51,7 +51,8 @@ impl KeptFields {
     ///
     /// # Errors
     /// A null that stays where a value is required.
-    #[inline]
+    // A place that is passed through memory is read back before its parts have arrived.
+    #[inline(always)]
     pub(crate) fn take(&self, rows: &mut Rows, fields: Span, replace: bool) -> Result<Span, Fault> {
         let cells = rows.cells(fields);
         let is_null = |at: &usize| {
@@ -110,7 +111,7 @@ impl KeptMembers {
     }
 
     /// The map of the members that stay; `names` are the new names by number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&self, rows: &mut Rows, map: Span, names: &[Span]) -> Span {
         if self.together {
             let start = self.places.first().copied().unwrap_or_default();
@@ -127,7 +128,7 @@ impl KeptMembers {
 }
 
 /// The cells at these places of a span, side by side.
-#[inline]
+#[inline(always)]
 fn taken(rows: &mut Rows, span: Span, places: &[u32]) -> Span {
     if rows.is_apart() { rows.keep(span, places) } else { rows.gather(span, places) }
 }

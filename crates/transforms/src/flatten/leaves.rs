@@ -43,14 +43,15 @@ impl Leaves {
         &self.schema
     }
 
-    /// The flat struct.
-    pub(super) fn take(&self, rows: &mut Rows, fields: Span, scratch: &mut Vec<Cell>) -> Cell {
+    /// The flat struct's cells.
+    #[inline(always)]
+    pub(super) fn take(&self, rows: &mut Rows, fields: Span, scratch: &mut Vec<Cell>) -> Span {
         if self.flat && fields.len as usize == self.nodes.len() && !has_null(rows.cells(fields)) {
-            return Cell::Struct(fields);
+            return fields;
         }
         scratch.clear();
         copy(&self.nodes, rows, fields, scratch);
-        Cell::Struct(rows.alloc_from(scratch))
+        rows.alloc_from(scratch)
     }
 }
 

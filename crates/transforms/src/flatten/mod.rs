@@ -82,7 +82,8 @@ impl Transform for Flatten {
             };
             let fields = struct_only(PURPOSE, schema, &row.cell)?;
             let leaves = leaves.get(schema, |schema| Leaves::new(schema, delimiter))?;
-            roots.push(Some(leaves.schema()), leaves.take(rows, fields, cells));
+            let flat = leaves.take(rows, fields, cells);
+            roots.push(Some(leaves.schema()), Cell::Struct(flat));
             Ok(())
         });
     }
