@@ -164,9 +164,11 @@ const NOT_THERE: [(&str, Type, &str, &str); 4] = [
 pub(super) fn def() -> ConfigDef {
     let mut def = Keys::def();
     for (name, kind, only, instead) in NOT_THERE {
+        let before = i32::try_from(def.keys().count()).unwrap_or(i32::MAX - 1);
         def.define(ConfigKey {
             default: Some(Some(only.to_owned())),
             group: Some("Schemas".to_owned()),
+            order: before + 1,
             documentation: format!("Refused where it is set to anything else. {instead}"),
             validator: Some(Validator::custom(move |key, value| {
                 let given = value.to_text().unwrap_or_default();
