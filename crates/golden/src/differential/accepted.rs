@@ -346,8 +346,13 @@ fn has_struct_default(answers: &Answers<'_>) -> bool {
     let unequal = answers.op == "schema.equals" && answers.seen["result"] == true;
     // Ours goes on, and may fail at a later step.
     let chained = refused && answers.input["chain"].is_array();
+    // Or at a field behind it.
+    const NO_TIME: &str = "does not correspond to a known timestamp type";
+    let later =
+        refused && uses(answers, "TimestampConverter") && answers.seen_message().contains(NO_TIME);
     projected
         || chained
+        || later
         || refused && answers.we_answer()
         || unequal
         || same_but(answers, &["struct"])
