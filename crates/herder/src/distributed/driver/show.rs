@@ -194,7 +194,9 @@ impl Driver {
         let (elsewhere, (mut restarting, status)) = match (slot, worker) {
             (Some(Slot::Held { token, .. }), Some(worker)) if *worker == self.me => {
                 let key = (name.to_owned(), *token, number);
-                (None, (self.hands.is_ending(&key), self.hands.status(&key)))
+                // One that is paused ends and does not begin again.
+                let again = entry.target() == Target::Started && self.hands.is_ending(&key);
+                (None, (again, self.hands.status(&key)))
             }
             (_, Some(worker)) => {
                 // What another worker said of it before is no news of this one.
