@@ -131,10 +131,7 @@ impl ConfigKey {
             None => match &self.default {
                 Some(default) => default.as_deref(),
                 None => {
-                    errors.push(format!(
-                        "Missing required configuration \"{}\" which has no default value.",
-                        self.name
-                    ));
+                    errors.push(ConfigError::missing(&self.name).message);
                     None
                 }
             },

@@ -97,7 +97,7 @@ impl DistributedConfig {
         DistributedConfig::parse(props).map_err(|mut found| {
             for key in NEEDED {
                 if is_blank(props.get(key)) && !found.errors.iter().any(|error| error.key == key) {
-                    found.errors.push(missing(key));
+                    found.errors.push(ConfigError::missing(key));
                 }
             }
             found
@@ -114,16 +114,11 @@ fn is_blank(value: Option<&str>) -> bool {
     value.is_none_or(|text| text.trim().is_empty())
 }
 
-fn missing(key: &str) -> ConfigError {
-    let text = format!("Missing required configuration \"{key}\" which has no default value.");
-    ConfigError::new(key, text)
-}
-
 fn check_distributed(config: &DistributedConfig) -> Vec<ConfigError> {
     let worker = &config.worker;
     let values = [worker.group_id.as_deref(), worker.offset_storage_topic.as_deref()];
     let lacks = NEEDED.into_iter().zip(values).filter(|(_, value)| is_blank(*value));
-    let mut errors: Vec<ConfigError> = lacks.map(|(key, _)| missing(key)).collect();
+    let mut errors: Vec<ConfigError> = lacks.map(|(key, _)| ConfigError::missing(key)).collect();
     let offsets = worker.offset_storage_topic.as_deref().unwrap_or_default();
     let topics = [
         ("config.storage.topic", config.config_storage_topic.as_str()),

@@ -16,6 +16,12 @@ impl ConfigError {
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> ConfigError {
         ConfigError { key: key.into(), message: message.into() }
     }
+
+    /// A required key that is not there, in Kafka's words.
+    pub(crate) fn missing(key: &str) -> ConfigError {
+        let text = format!("Missing required configuration \"{key}\" which has no default value.");
+        ConfigError::new(key, text)
+    }
 }
 
 /// Everything that is wrong with a configuration, in the order of the definition.

@@ -188,9 +188,7 @@ fn group(
             .filter(|item| !item.is_empty())
             .collect();
         if list.is_empty() && required {
-            let text =
-                format!("Missing required configuration \"{full}\" which has no default value.");
-            errors.push(ConfigError::new(&full, text));
+            errors.push(ConfigError::missing(&full));
         }
         for pattern in &list {
             if let Err(fault) = JavaRegex::new(pattern) {

@@ -14,6 +14,7 @@ use crate::state::{
     Action, Altering, Connector, Done, Event, OffsetsRefused, Refusal, State, Target,
 };
 use config::Props;
+use config::providers::has_references;
 use std::time::Instant;
 
 impl State {
@@ -171,10 +172,6 @@ impl State {
 
 fn refused(id: u64, refusal: Refusal) -> Action {
     Action::Answer { id, outcome: Err(refusal) }
-}
-
-pub(crate) fn has_references(task: &Props) -> bool {
-    task.iter().any(|(_, value)| config::providers::has_reference(value))
 }
 
 /// Brings a connector nearer to its target.

@@ -139,6 +139,11 @@ pub fn has_reference(value: &str) -> bool {
     REFERENCE.is_match(value)
 }
 
+/// Whether any value has a reference in it: what is configured may change while its text does not.
+pub fn has_references(props: &Props) -> bool {
+    props.iter().any(|(_, value)| has_reference(value))
+}
+
 type Found = BTreeMap<(String, String), BTreeMap<String, String>>;
 
 impl Providers {

@@ -27,10 +27,7 @@ pub fn from_worker(worker: &Props) -> Result<Providers, ConfigErrors> {
         let key = format!("config.providers.{name}.class");
         let params = worker.with_prefix(&format!("config.providers.{name}.param."));
         let made = match worker.get(&key).map(java_trim) {
-            None => Err(ConfigError::new(
-                &key,
-                format!("Missing required configuration \"{key}\" which has no default value."),
-            )),
+            None => Err(ConfigError::missing(&key)),
             Some(class) => make(class, &params).map_err(|fault| {
                 let text = format!("Invalid value {class} for configuration {key}: {fault}");
                 ConfigError::new(&key, text)

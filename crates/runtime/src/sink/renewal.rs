@@ -8,7 +8,7 @@
 use super::StopSignal;
 use api::Error;
 use config::Props;
-use config::providers::{Providers, has_reference};
+use config::providers::{Providers, has_references};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Renewal {
         resolved: &Props,
         again: Again,
     ) -> Option<Renewal> {
-        raw.iter().any(|(_, value)| has_reference(value)).then(|| Renewal {
+        has_references(raw).then(|| Renewal {
             providers,
             raw: raw.clone(),
             used: hash(resolved),

@@ -298,7 +298,7 @@ impl Member {
         let same = placement.made_of.is_some()
             && made.tasks == entry.tasks
             && !miscounted
-            && !made.tasks.iter().any(crate::step::has_references);
+            && !made.tasks.iter().any(config::providers::has_references);
         if !same && !placement.is_free() {
             return leave(&mut placement.slots, draft.version);
         }
