@@ -18,4 +18,4 @@ pub use command::Herder;
 pub use error::{Answer, HerderError};
 pub use standalone::{Kept, StateFile, StateFileError};
 pub use state::{Action, Done, Event, OffsetsRefused, Request, State, Target};
-pub use view::{ConnectorView, HeldTask, Leader, TaskView, View, WorkerState, WorkerView};
+pub use view::{At, ConnectorView, HeldTask, Leader, TaskView, View, WorkerState, WorkerView};

@@ -7,6 +7,15 @@ use runtime::{ActiveTopics, Direction, State, StatusCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// One start of another worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// Under which others reach it.
+    pub url: Arc<str>,
+    /// Another one at every start: the later, the higher.
+    pub run: u64,
+}
+
 /// A task as readers see it.
 #[derive(Clone)]
 pub struct TaskView {
@@ -16,7 +25,7 @@ pub struct TaskView {
     /// The worker that runs it, where that is another one.
     pub elsewhere: Option<Arc<str>>,
     /// Where that one is asked, if it has said.
-    pub url: Option<Arc<str>>,
+    pub at: Option<At>,
     /// Live: read it for the task's state of this moment. Of a task elsewhere, as it was told.
     pub status: StatusCell,
 }

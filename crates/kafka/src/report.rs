@@ -53,7 +53,8 @@ impl Reporter {
         match (level, facility) {
             // The error callback tells the same, once and readably.
             (Warning | Notice | Info, "FAIL") => self.connection_closed(message),
-            (_, "FAIL" | "ERROR" | "FATAL") => {
+            // What becomes of a transaction its owner is told by the call that waits for it.
+            (_, "FAIL" | "ERROR" | "FATAL" | "TXNERR") => {
                 tracing::debug!(target: "kafka", client, facility, "{message}");
             }
             // It asks again by itself, and an answer that is none is an error of whoever waits for it.

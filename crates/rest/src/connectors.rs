@@ -3,6 +3,7 @@
 use crate::body;
 use crate::codes::Code;
 use crate::errors::RestError;
+use crate::peers::Presences;
 use crate::request::{Asked, encode};
 use crate::server::App;
 use crate::status::{self, Selection};
@@ -13,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use config::{Given, Props};
 use herder::{ConnectorView, Done, Target, View};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const NAME: &str = "name";
@@ -33,7 +35,13 @@ pub(crate) async fn list(app: &App, asked: &Asked) -> Result<Response, RestError
     }
     // With thousands of connectors it is long, and others want to be answered meanwhile.
     let facts = app.facts.clone();
-    let text = tokio::task::spawn_blocking(move || expanded(&view, expand, &facts.worker_id)).await;
+    let others = match expand.status {
+        true => status::others(view.connectors.values().map(AsRef::as_ref)),
+        false => BTreeSet::new(),
+    };
+    let others = app.presences(&others).await;
+    let text = move || expanded(&view, expand, &facts.worker_id, &others);
+    let text = tokio::task::spawn_blocking(text).await;
     let text = text.map_err(|error| RestError::new(Code::Internal, error.to_string()))?;
     Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
 }
@@ -47,12 +55,12 @@ struct Expand {
 }
 
 /// One connector after the other is written, so that there is never a tree of all of them.
-fn expanded(view: &View, expand: Expand, worker_id: &str) -> String {
+fn expanded(view: &View, expand: Expand, worker_id: &str, others: &Presences) -> String {
     let mut text = String::from("{");
     for (name, connector) in &view.connectors {
         let mut entry = Map::new();
         if expand.status {
-            let body = status::body(name, connector, worker_id, None);
+            let body = status::body(name, connector, worker_id, (None, others));
             entry.insert("status".to_owned(), body);
         }
         if expand.info {
@@ -77,9 +85,11 @@ pub(crate) fn config(app: &App, name: &str) -> Result<Response, RestError> {
     Ok(Json(config_json(&find(app, name)?.config)).into_response())
 }
 
-pub(crate) fn status(app: &App, name: &str) -> Result<Response, RestError> {
+pub(crate) async fn status(app: &App, name: &str) -> Result<Response, RestError> {
     let connector = app.herder.connector(name).ok_or_else(|| no_status(name))?;
-    Ok(Json(status::body(name, &connector, &app.facts.worker_id, None)).into_response())
+    let others = app.presences(&status::others([&*connector])).await;
+    let body = status::body(name, &connector, &app.facts.worker_id, (None, &others));
+    Ok(Json(body).into_response())
 }
 
 pub(crate) async fn create(app: &App, asked: &Asked) -> Result<Response, RestError> {
@@ -161,7 +171,8 @@ pub(crate) fn selected(app: &App, asked: &Asked, name: &str) -> Option<(Selectio
             (true, false) => (0..connector.tasks.len() as u32).collect(),
         },
     };
-    let body = status::body(name, &connector, &app.facts.worker_id, Some(&selection));
+    let known = (Some(&selection), &Presences::default());
+    let body = status::body(name, &connector, &app.facts.worker_id, known);
     Some((selection, (StatusCode::ACCEPTED, Json(body)).into_response()))
 }
 

@@ -2,14 +2,16 @@
 //! worker and them apart.
 //!
 //! Place: beside the routes. [`forward`](crate::forward) asks by it, [`watch`] looks from time to time
-//! whether it would work.
+//! whether it would work, [`presence`] tells which of them do not answer.
 
 mod client;
+mod presence;
 mod signing;
 mod watch;
 
 pub use client::ClientTls;
 pub(crate) use client::{Failed, send};
+pub(crate) use presence::{Lost, Presences, of_workers};
 pub(crate) use watch::{not_taken, note, unreached, watch};
 
 use crate::errors::RestError;
@@ -29,7 +31,7 @@ const PROBE_WAIT: Duration = Duration::from_secs(5);
 
 /// Asks who is there; nothing else is done.
 const PROBE: HeaderName = HeaderName::from_static("x-copycat-probe");
-/// The answer to that: another word at every start.
+/// The answer to that: which start of the worker it is.
 const INSTANCE: HeaderName = HeaderName::from_static("x-copycat-instance");
 /// In an answer: nothing was done, for the signature of the worker that asks is not taken.
 const NOT_BELIEVED: HeaderName = HeaderName::from_static("x-copycat-not-believed");
@@ -50,6 +52,8 @@ pub(crate) enum Trouble {
 pub struct PeerSettings {
     /// Under which others reach this worker.
     pub url: String,
+    /// Which start of this worker it is: the later, the higher.
+    pub run: u64,
     /// Java's name of the algorithm by which it signs.
     pub signature_algorithm: String,
     /// By which others may sign. Not empty.
@@ -61,10 +65,11 @@ pub struct Peers {
     pub(crate) url: String,
     signing: Signing,
     agents: RwLock<Agents>,
-    instance: String,
+    run: u64,
     troubles: Mutex<BTreeMap<Trouble, String>>,
     /// The leader that cannot be reached, and since when.
     unreached: Mutex<Option<(String, Instant)>>,
+    presence: presence::Presence,
 }
 
 #[derive(Clone)]
@@ -85,16 +90,15 @@ impl Peers {
     /// # Errors
     /// An algorithm that there is not; a certificate or key that cannot be used.
     pub fn new(settings: PeerSettings, tls: ClientTls) -> Result<Peers, String> {
-        let PeerSettings { url, signature_algorithm, verification_algorithms } = settings;
-        let mut instance = [0; 16];
-        aws_lc_rs::rand::fill(&mut instance).map_err(|_| "the system has no random numbers")?;
+        let PeerSettings { url, run, signature_algorithm, verification_algorithms } = settings;
         Ok(Peers {
             url: url.trim_end_matches('/').to_owned(),
             signing: Signing::new(&signature_algorithm, verification_algorithms)?,
             agents: RwLock::new(Agents::new(tls)?),
-            instance: format!("{:032x}", u128::from_be_bytes(instance)),
+            run,
             troubles: Mutex::default(),
             unreached: Mutex::default(),
+            presence: presence::Presence::default(),
         })
     }
 
@@ -164,9 +168,7 @@ impl Peers {
             Ok(()) => StatusCode::NO_CONTENT.into_response(),
             Err(error) => Peers::not_believed(error),
         };
-        if let Ok(instance) = HeaderValue::from_str(&self.instance) {
-            response.headers_mut().insert(INSTANCE, instance);
-        }
+        response.headers_mut().insert(INSTANCE, HeaderValue::from(self.run));
         response
     }
 
@@ -182,8 +184,12 @@ impl Peers {
     }
 
     fn is_me(&self, response: &Response<Body>) -> bool {
-        let told = response.headers().get(INSTANCE);
-        told.is_some_and(|told| told.as_bytes() == self.instance.as_bytes())
+        run_of(response) == Some(self.run)
+    }
+
+    /// Which start of another worker has answered; none: it was somebody else.
+    fn other(&self, response: &Response<Body>) -> Option<u64> {
+        run_of(response).filter(|run| *run != self.run)
     }
 
     /// Notes a trouble, or its end; all of them where that is news.
@@ -218,6 +224,11 @@ impl Peers {
             }
         }
     }
+}
+
+/// Which start of a worker has answered whether it is there; none: it is no worker.
+fn run_of(response: &Response<Body>) -> Option<u64> {
+    response.headers().get(INSTANCE)?.to_str().ok()?.parse().ok()
 }
 
 /// What to do where workers do not reach each other.

@@ -4,7 +4,7 @@ use crate::auth::{Refused, Users};
 use crate::codes::Code;
 use crate::dispatch::Offer;
 use crate::errors::RestError;
-use crate::peers::{self, Peers, SharedPeers};
+use crate::peers::{self, Peers, Presences, SharedPeers};
 use crate::request::{Asked, Bodies};
 use crate::{forward, loggers};
 use axum::extract::Request;
@@ -15,6 +15,7 @@ pub(crate) use connection::ended;
 use connection::{Peer, SocketInfo};
 use headers::Headers;
 use herder::Herder;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,6 +57,16 @@ pub(crate) struct App {
     pub(crate) users: Option<Arc<Users>>,
     /// None: this worker is alone.
     pub(crate) peers: Option<SharedPeers>,
+}
+
+impl App {
+    /// How the other workers at these URLs are.
+    pub(crate) async fn presences(&self, urls: &BTreeSet<Arc<str>>) -> Presences {
+        match &self.peers {
+            Some(peers) => peers::of_workers(peers, urls).await,
+            None => Presences::default(),
+        }
+    }
 }
 
 /// An open socket and what is offered there.

@@ -1,9 +1,11 @@
 //! The body of `GET /connectors/{name}/status`.
 
+use crate::peers::{Lost, Presences};
 use herder::{ConnectorView, Target, TaskView};
 use runtime::{Counters, Retrying, State, TaskStatus};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a restart starts again.
@@ -38,13 +40,30 @@ impl Selection {
     }
 }
 
+/// The other workers, by their URLs, that run tasks of these connectors as far as they have told.
+pub(crate) fn others<'a>(
+    connectors: impl IntoIterator<Item = &'a ConnectorView>,
+) -> BTreeSet<Arc<str>> {
+    let mut urls = BTreeSet::new();
+    for task in connectors.into_iter().flat_map(|connector| &connector.tasks) {
+        if let Some(at) = &task.at
+            && !urls.contains(&at.url)
+            && task.status.get().state == State::Running
+        {
+            urls.insert(at.url.clone());
+        }
+    }
+    urls
+}
+
 /// Connect's status, with our `copycat` member in each task: counters, and while something is
-/// retried RETRYING, why, since when and when next. What is `restarting` says so.
+/// retried RETRYING, why, since when and when next. What is `restarting` says so, and what ran on a
+/// worker that is lost is not said to run.
 pub(crate) fn body(
     name: &str,
     view: &ConnectorView,
     worker_id: &str,
-    restarting: Option<&Selection>,
+    (restarting, others): (Option<&Selection>, &Presences),
 ) -> Value {
     let restarts = restarting.is_some_and(|selection| selection.connector);
     let state = if restarts { "RESTARTING" } else { view.state() };
@@ -55,7 +74,7 @@ pub(crate) fn body(
         connector.insert("trace".to_owned(), json!(trace));
     }
     let body = |id: u32| {
-        let mut body = task_body(view, id, worker_id)?;
+        let mut body = task_body(view, id, worker_id, others)?;
         if restarting.is_some_and(|selection| selection.tasks.contains(&id)) {
             body["state"] = json!("RESTARTING");
         }
@@ -71,14 +90,22 @@ pub(crate) fn direction(view: &ConnectorView) -> &'static str {
 }
 
 /// The status of one task; `None` if there is none.
-pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Option<Value> {
+pub(crate) fn task_body(
+    view: &ConnectorView,
+    id: u32,
+    worker_id: &str,
+    others: &Presences,
+) -> Option<Value> {
     let task = view.tasks.get(id as usize)?;
-    let TaskView { restarting, elsewhere, url, .. } = task;
+    let TaskView { restarting, elsewhere, at, .. } = task;
     let status = task.status.get();
     let worker_id = elsewhere.as_deref().unwrap_or(worker_id);
     let at_rest = matches!(status.state, State::Unassigned | State::Destroyed);
+    let lost = at.as_ref().and_then(|at| others.lost(&at.url, at.run));
+    let lost = lost.filter(|_| status.state == State::Running);
     let state = match view.target {
         _ if *restarting => "RESTARTING",
+        _ if lost.is_some() => State::Unassigned.name(),
         Target::Paused if at_rest => "PAUSED",
         _ => status.state.name(),
     };
@@ -92,13 +119,24 @@ pub(crate) fn task_body(view: &ConnectorView, id: u32, worker_id: &str) -> Optio
         task.insert("trace".to_owned(), json!(trace));
     }
     // What another worker counts, only it knows.
-    let ours = match (&elsewhere, &url) {
-        (None, _) => ours(&status),
-        (Some(_), None) => json!({ "state": status.state.name() }),
-        (Some(_), Some(url)) => json!({ "state": status.state.name(), "more_at": &**url }),
+    let ours = match (&elsewhere, lost, at) {
+        (None, _, _) => ours(&status),
+        (Some(worker), Some(lost), _) => ours_lost(worker, lost),
+        (Some(_), None, None) => json!({ "state": status.state.name() }),
+        (Some(_), None, Some(at)) => json!({ "state": status.state.name(), "more_at": &*at.url }),
     };
     task.insert("copycat".to_owned(), ours);
     Some(Value::Object(task))
+}
+
+/// Of a task that is not said to run, though its worker has said so.
+fn ours_lost(worker: &str, lost: Lost) -> Value {
+    let (Lost::Silent(since) | Lost::Anew(since)) = lost;
+    json!({
+        "state": State::Unassigned.name(),
+        "reason": lost.of(&format!("worker {worker}")),
+        "since_ms": epoch_ms(since),
+    })
 }
 
 fn ours(status: &TaskStatus) -> Value {
@@ -137,6 +175,7 @@ fn epoch_ms(time: SystemTime) -> u64 {
 mod tests {
     use super::*;
     use config::Props;
+    use herder::At;
 
     fn view() -> ConnectorView {
         ConnectorView {
@@ -155,7 +194,7 @@ mod tests {
         TaskView {
             config: Props::new(),
             elsewhere: None,
-            url: None,
+            at: None,
             restarting: false,
             status: Default::default(),
         }
@@ -166,10 +205,10 @@ mod tests {
         let mut view = view();
         view.failure = None;
         view.tasks = vec![TaskView { elsewhere: Some("h:2".into()), ..task() }];
-        let body = |view: &ConnectorView| task_body(view, 0, "h:1").unwrap();
+        let body = |view: &ConnectorView| task_body(view, 0, "h:1", &Presences::default()).unwrap();
         assert_eq!(body(&view)["worker_id"], "h:2");
         assert_eq!(body(&view)["copycat"], json!({ "state": "UNASSIGNED" }));
-        view.tasks[0].url = Some("http://h:2".into());
+        view.tasks[0].at = Some(At { url: "http://h:2".into(), run: 1 });
         let told = json!({ "state": "UNASSIGNED", "more_at": "http://h:2" });
         assert_eq!(body(&view)["copycat"], told);
         view.tasks[0].elsewhere = None;
@@ -177,14 +216,44 @@ mod tests {
     }
 
     #[test]
+    fn a_task_of_a_worker_that_is_lost_is_not_said_to_run() {
+        let mut view = view();
+        view.failure = None;
+        let on = |state: State, url: &str| TaskView {
+            elsewhere: Some("h:2".into()),
+            at: Some(At { url: url.into(), run: 2 }),
+            status: runtime::StatusCell::told(state, None),
+            ..task()
+        };
+        let (there, gone) = ("http://h:3", "http://h:2");
+        view.tasks =
+            vec![on(State::Running, gone), on(State::Failed, gone), on(State::Running, there)];
+        assert_eq!(others([&view]).iter().map(AsRef::as_ref).collect::<Vec<_>>(), [gone, there]);
+        let since = UNIX_EPOCH + std::time::Duration::from_millis(7);
+        let silent = Presences::of([(gone, 2, Lost::Silent(since)), (there, 2, Lost::Anew(since))]);
+        let told = body("c", &view, "h:1", (None, &silent));
+        let states = [0, 1, 2].map(|task| told["tasks"][task]["state"].clone());
+        assert_eq!(states, ["UNASSIGNED", "FAILED", "RUNNING"]);
+        let ours = &told["tasks"][0]["copycat"];
+        assert_eq!((&ours["state"], &ours["since_ms"]), (&json!("UNASSIGNED"), &json!(7)));
+        assert!(ours["reason"].as_str().unwrap().contains("worker h:2 does not answer"));
+        assert_eq!(told["tasks"][2]["copycat"]["more_at"], there);
+        for (answered, wanted) in [(1, "RUNNING"), (2, "RUNNING"), (3, "UNASSIGNED")] {
+            let anew = Presences::of([(gone, answered, Lost::Anew(since))]);
+            let task = task_body(&view, 0, "h:1", &anew).unwrap();
+            assert_eq!(task["state"], wanted);
+        }
+    }
+
+    #[test]
     fn a_failed_connector_shows_why_and_a_stopped_one_has_no_tasks() {
         let mut view = view();
-        let failed = body("c", &view, "h:1", None);
+        let failed = body("c", &view, "h:1", (None, &Presences::default()));
         assert_eq!(failed["connector"]["state"], "FAILED");
         assert_eq!(failed["connector"]["trace"], "no");
         assert_eq!(failed["connector"]["version"], Value::Null);
         (view.failure, view.target) = (None, Target::Stopped);
-        let stopped = body("c", &view, "h:1", None);
+        let stopped = body("c", &view, "h:1", (None, &Presences::default()));
         assert_eq!(stopped["connector"]["state"], "STOPPED");
         assert_eq!(stopped["connector"].get("trace"), None);
         assert_eq!(stopped["tasks"], json!([]));
@@ -208,14 +277,17 @@ mod tests {
         let task = task();
         (view.failure, view.tasks) = (None, vec![task]);
         let all = Selection { connector: true, tasks: [0].into() };
-        let restarting = body("c", &view, "h:1", Some(&all));
+        let restarting = body("c", &view, "h:1", (Some(&all), &Presences::default()));
         assert_eq!(restarting["connector"]["state"], "RESTARTING");
         assert_eq!(restarting["tasks"][0]["state"], "RESTARTING");
-        let none = body("c", &view, "h:1", Some(&Selection::default()));
+        let none = body("c", &view, "h:1", (Some(&Selection::default()), &Presences::default()));
         assert_eq!(none["connector"]["state"], "RUNNING");
         assert_eq!(none["tasks"][0]["version"], Value::Null);
         view.target = Target::Paused;
-        assert_eq!(body("c", &view, "h:1", None)["tasks"][0]["state"], "PAUSED");
+        assert_eq!(
+            body("c", &view, "h:1", (None, &Presences::default()))["tasks"][0]["state"],
+            "PAUSED"
+        );
     }
 
     #[test]

@@ -20,12 +20,13 @@ pub(crate) fn list(app: &App, name: &str) -> Result<Response, RestError> {
     Ok(Json(tasks).into_response())
 }
 
-pub(crate) fn status(app: &App, name: &str, task: i64) -> Result<Response, RestError> {
+pub(crate) async fn status(app: &App, name: &str, task: i64) -> Result<Response, RestError> {
     let none =
         || RestError::new(Code::TaskNotFound, format!("No status found for task {name}-{task}"));
     let connector = app.herder.connector(name).ok_or_else(none)?;
     let id = u32::try_from(task).map_err(|_| none())?;
-    let body = status::task_body(&connector, id, &app.facts.worker_id).ok_or_else(none)?;
+    let others = app.presences(&status::others([&*connector])).await;
+    let body = status::task_body(&connector, id, &app.facts.worker_id, &others).ok_or_else(none)?;
     Ok(Json(body).into_response())
 }
 

@@ -7,6 +7,7 @@ use crate::codes::Code;
 use crate::dispatch::dispatch;
 use crate::errors::RestError;
 use crate::forward;
+use crate::peers::Presences;
 use crate::request::Asked;
 use crate::routes::{Found, Operation};
 use crate::server::App;
@@ -27,7 +28,10 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) async fn list(app: &App, asked: &Asked) -> Result<Response, RestError> {
     let view = app.herder.view();
     let workers = known(app, asked, &view).await?;
-    let body = |worker: &WorkerView| worker_body(app, &view, worker);
+    let others = workers.iter().filter(|worker| !worker.here && is_there(worker.state));
+    let urls = others.map(|worker| worker.url.clone()).filter(|url| !url.is_empty()).collect();
+    let others = app.presences(&urls).await;
+    let body = |worker: &WorkerView| worker_body(app, &view, worker, &others);
     Ok(Json(workers.iter().map(body).collect::<Vec<_>>()).into_response())
 }
 
@@ -56,10 +60,14 @@ async fn known(app: &App, asked: &Asked, view: &View) -> Result<Vec<WorkerView>,
     }])
 }
 
-fn worker_body(app: &App, view: &View, worker: &WorkerView) -> Value {
+fn worker_body(app: &App, view: &View, worker: &WorkerView, others: &Presences) -> Value {
+    let mut troubles = worker.troubles.clone();
+    let lost = worker.run.and_then(|run| others.lost(&worker.url, run));
+    troubles.extend(lost.map(|lost| lost.of(&format!("this worker ({})", worker.url))));
     let task = |held: &HeldTask| {
         let connector = view.connectors.get(&*held.connector);
-        let body = connector.and_then(|c| status::task_body(c, held.task, &app.facts.worker_id));
+        let body =
+            connector.and_then(|c| status::task_body(c, held.task, &app.facts.worker_id, others));
         // A task that is on its way out may be of no connector any more.
         let state = body.and_then(|body| body.get("state").cloned());
         json!({
@@ -79,7 +87,7 @@ fn worker_body(app: &App, view: &View, worker: &WorkerView) -> Value {
         "leader": worker.leader,
         "here": worker.here,
         "partitions": worker.partitions,
-        "troubles": worker.troubles,
+        "troubles": troubles,
         "last_heard": worker.heard_ms,
         "tasks": worker.tasks.iter().map(task).collect::<Vec<_>>(),
     })
@@ -119,7 +127,8 @@ pub(crate) async fn answer(app: &App, asked: &Asked, found: Found) -> Result<Res
     Ok(response)
 }
 
-fn is_there(state: WorkerState) -> bool {
+/// Whether one that is so answers.
+pub(crate) fn is_there(state: WorkerState) -> bool {
     use WorkerState as S;
     match state {
         S::Active | S::Draining | S::Waiting => true,

@@ -20,4 +20,4 @@ pub mod records;
 mod simulation;
 pub mod topics;
 
-pub use driver::{ClusterSettings, LogLevels};
+pub use driver::{ClusterSettings, LogLevels, run_number};

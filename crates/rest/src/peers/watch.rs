@@ -1,8 +1,10 @@
-//! Looks from time to time whether this worker would be reached under the address that it advertises, and
-//! whether it reaches the leader and is believed there: before somebody's request finds out.
+//! Looks from time to time whether this worker would be reached under the address that it advertises,
+//! whether it reaches the leader and is believed there, and which others it reaches: before somebody's
+//! request finds out.
 
-use super::{Failed, Peers, REACH_HINT, Trouble};
+use super::{Failed, Peers, REACH_HINT, Trouble, presence};
 use crate::server::{App, ended};
+use crate::workers::is_there;
 use axum::http::StatusCode;
 use axum::response::Response;
 use herder::Leader;
@@ -26,7 +28,8 @@ pub(crate) async fn watch(app: App, peers: Arc<Peers>, mut end: watch::Receiver<
         let own = own_trouble(&peers, own);
         let own_fails = settle(&app, Trouble::Own, own, &mut failures[0]).await;
         let leader_fails = look_at_leader(&app, &peers, &mut failures[1]).await;
-        let pause = if own_fails || leader_fails { SHORT_PAUSE } else { PAUSE };
+        let others_new = look_at_others(&app, &peers).await;
+        let pause = if own_fails || leader_fails || others_new { SHORT_PAUSE } else { PAUSE };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = ended(&mut end) => return,
@@ -84,7 +87,20 @@ async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bo
     settle(app, Trouble::Leader, way, failures).await || fails
 }
 
-async fn ask(peers: &Arc<Peers>, url: String, key: Option<SessionKey>) -> Result<Response, Failed> {
+/// Whether one of the others has never answered.
+async fn look_at_others(app: &App, peers: &Arc<Peers>) -> bool {
+    // The driver has ended otherwise.
+    let Ok(Some(workers)) = app.herder.workers().await else { return false };
+    let others = workers.iter().filter(|worker| !worker.here && !worker.url.is_empty());
+    let there = others.filter(|worker| is_there(worker.state));
+    presence::look(peers, &there.map(|worker| worker.url.clone()).collect()).await
+}
+
+pub(super) async fn ask(
+    peers: &Arc<Peers>,
+    url: String,
+    key: Option<SessionKey>,
+) -> Result<Response, Failed> {
     let peers = peers.clone();
     let asking = tokio::task::spawn_blocking(move || peers.probe(&url, key.as_ref()));
     asking.await.unwrap_or_else(|error| Err(Failed::Lost(error.to_string())))

@@ -185,6 +185,7 @@ impl Worker {
             let settings = self.client(kind, &none)?;
             notices.extend(settings.notices.iter().map(ToString::to_string));
         }
+        notices.extend(unsecured(&self.props));
         notices.sort();
         notices.dedup();
         Ok(notices)
@@ -231,4 +232,47 @@ fn task_class(connector: &str) -> String {
 
 pub(crate) fn config_error(errors: ConfigErrors) -> Error {
     Error::config(errors.to_string())
+}
+
+/// What is said of a worker that logs in to brokers while its tasks do not.
+fn unsecured(worker: &Props) -> Option<String> {
+    const KEY: &str = "security.protocol";
+    let own = worker.get(KEY).map(str::trim).filter(|own| !own.is_empty())?;
+    let lacks = ["consumer.", "producer."].map(|prefix| format!("{prefix}{KEY}"));
+    let lacks: Vec<&str> =
+        lacks.iter().map(String::as_str).filter(|k| worker.get(k).is_none()).collect();
+    if lacks.is_empty() || own.eq_ignore_ascii_case("PLAINTEXT") {
+        return None;
+    }
+    Some(format!(
+        "{KEY}={own} is for the worker's own connections, as in Kafka Connect; those of sinks and sources go \
+         without it unless {} set, with the keys of the login beside it",
+        match lacks.as_slice() {
+            [one] => format!("{one} is"),
+            all => format!("{} are", all.join(" and ")),
+        }
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_that_is_for_the_worker_alone_is_told() {
+        let told = |pairs: &[(&str, &str)]| unsecured(&pairs.iter().copied().collect());
+        let own = ("security.protocol", "SASL_SSL");
+        let (sinks, sources) =
+            (("consumer.security.protocol", "SASL_SSL"), ("producer.security.protocol", "SSL"));
+        assert_eq!(told(&[sinks]), None);
+        assert_eq!(told(&[("security.protocol", "plaintext")]), None);
+        assert_eq!(told(&[own, sinks, sources]), None);
+        let both = told(&[own]).unwrap();
+        assert!(
+            both.contains("consumer.security.protocol and producer.security.protocol are"),
+            "{both}"
+        );
+        let one = told(&[own, sinks]).unwrap();
+        assert!(one.contains("unless producer.security.protocol is set"), "{one}");
+    }
 }

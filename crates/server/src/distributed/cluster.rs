@@ -22,6 +22,7 @@ pub(super) fn settings(
     config: &DistributedConfig,
     file: &WorkerFile,
     levels: &Arc<Levels>,
+    run: u64,
 ) -> Result<ClusterSettings> {
     let group = config.worker.group_id.clone().unwrap_or_default();
     let props = worker.props();
@@ -41,6 +42,7 @@ pub(super) fn settings(
     Ok(ClusterSettings {
         worker_id: file.address(),
         url: file.interface.advertised_url(&config.worker.rest).unwrap_or_default(),
+        run,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         alike: alike(config, &members),
         group,
@@ -75,9 +77,10 @@ pub(crate) fn writer(worker: &Props, group: &str) -> Result<ClientSettings> {
 }
 
 /// How this worker asks the others.
-pub(super) fn peers(config: &DistributedConfig, file: &WorkerFile) -> PeerSettings {
+pub(super) fn peers(config: &DistributedConfig, file: &WorkerFile, run: u64) -> PeerSettings {
     PeerSettings {
         url: file.interface.advertised_url(&config.worker.rest).unwrap_or_default(),
+        run,
         signature_algorithm: config.inter_worker.signature_algorithm.clone(),
         verification_algorithms: config.inter_worker.verification_algorithms.clone(),
     }

@@ -13,6 +13,7 @@ pub(crate) use cluster::writer;
 use config::distributed::DistributedConfig;
 use herder::Herder;
 use herder::distributed::log::{LogSettings, OffsetLog, Store};
+use herder::distributed::run_number;
 use herder::takeover::no_java_workers;
 use runtime::Worker;
 use std::path::PathBuf;
@@ -60,10 +61,12 @@ async fn serve(
     levels: Arc<Levels>,
     mut signals: Signals,
 ) -> Result<ExitCode, Failure> {
-    let peers = cluster::peers(&cluster, &file);
+    let run = run_number();
+    let peers = cluster::peers(&cluster, &file, run);
     file.interface.set_peers(peers).map_err(|errors| file.wrong(&errors))?;
     let sockets = file.interface.open().await?;
-    let settings = cluster::settings(&worker, &cluster, &file, &levels).map_err(|e| failure(&e))?;
+    let settings = cluster::settings(&worker, &cluster, &file, &levels, run);
+    let settings = settings.map_err(|e| failure(&e))?;
     let stopped = Arc::new(AtomicBool::new(false));
     let (of_driver, own) = (stopped.clone(), worker.clone());
     let starting = tokio::task::spawn_blocking(move || {

@@ -39,6 +39,49 @@ fn tasks_are_shared_moved_from_the_dead_and_given_to_who_comes_back() {
     }
 }
 
+/// Before Kafka says that a worker is gone, which takes it a session.
+#[test]
+fn what_ran_on_a_worker_that_does_not_answer_is_not_said_to_run() {
+    let long = |setup: WorkerSetup| setup.worker("session.timeout.ms", "30000");
+    let mut cluster = Cluster::start_as("silent", 3, long);
+    let name = kafka::topic_name("orders");
+    cluster.put(0, &name, &orders(&name, 3));
+    let even = [(0, 1), (1, 1), (2, 1)];
+    (0..3).for_each(|teller| cluster.wait_spread(teller, &name, &even));
+    let gone = cluster.workers[2].address().to_owned();
+    let told = |cluster: &Cluster, teller: usize, state: &str, reason: &str| {
+        let all = "/connectors?expand=status".to_owned();
+        for path in [format!("/connectors/{name}/status"), all] {
+            testkit::progress(PATIENCE, &format!("{state} {reason}"), || {
+                let (_, body) = cluster.ask(teller, "GET", &path, None);
+                let status = if body["tasks"].is_array() { &body } else { &body[&name]["status"] };
+                let tasks = status["tasks"].as_array().cloned().unwrap_or_default();
+                let of_gone = tasks.iter().find(|task| task["worker_id"] == *gone);
+                let so = |task: &Value| {
+                    let why = task["copycat"]["reason"].as_str().unwrap_or_default();
+                    task["state"] == state && why.contains(reason)
+                };
+                let others = tasks.iter().filter(|task| task["worker_id"] != *gone);
+                let others = others.filter(|task| task["state"] == "RUNNING").count();
+                if of_gone.is_some_and(so) && others == 2 { Ok(()) } else { Err(body.to_string()) }
+            });
+        }
+    };
+    let silent = format!("worker {gone} does not answer");
+    cluster.workers[2].signal("STOP");
+    (0..2).for_each(|teller| told(&cluster, teller, "UNASSIGNED", &silent));
+    let (_, workers) = cluster.ask(0, "GET", "/workers", None);
+    let of_gone = workers.as_array().into_iter().flatten().find(|worker| worker["id"] == *gone);
+    assert!(
+        of_gone.is_some_and(|w| w["troubles"].to_string().contains("does not answer")),
+        "{workers}"
+    );
+    cluster.workers[2].signal("CONT");
+    (0..2).for_each(|teller| told(&cluster, teller, "RUNNING", ""));
+    cluster.workers[2].kill9();
+    (0..2).for_each(|teller| told(&cluster, teller, "UNASSIGNED", &silent));
+}
+
 #[test]
 fn workers_that_are_restarted_one_after_the_other_keep_their_tasks() {
     let debug = |setup: WorkerSetup| setup.env("COPYCAT_LOG_LEVEL", "info,herder=debug");

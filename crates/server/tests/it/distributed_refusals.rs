@@ -274,33 +274,49 @@ fn topics_of(bootstrap: &str, group: &str) {
     kafka::create_topic_with(bootstrap, &format!("copycat-members-{group}"), 2, &compact);
 }
 
+/// A worker that logs in to a broker with rights.
+fn secured(broker: &Secured, group: &str) -> WorkerSetup {
+    let jaas = format!(
+        "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"{USER}\" \
+         password=\"{PLAIN_PASSWORD}\";"
+    );
+    let mut setup = member(&broker.sasl_plaintext, group);
+    for prefix in ["", "consumer.", "producer."] {
+        for (key, value) in [
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("sasl.mechanism", "PLAIN"),
+            ("sasl.jaas.config", &*jaas),
+        ] {
+            setup = setup.worker(&format!("{prefix}{key}"), value);
+        }
+    }
+    setup
+}
+
+/// What the worker of a cluster needs whose topics are there.
+fn rights(group: &str) -> Vec<String> {
+    let mut rights = vec![
+        format!("group:{group}:Read"),
+        format!("topic:copycat-members-{group}:Describe"),
+        format!("topic:copycat-members-{group}:Read"),
+        format!("transactional_id:connect-cluster-{group}:Describe"),
+        format!("transactional_id:connect-cluster-{group}:Write"),
+    ];
+    for kind in ["config", "offset", "status"] {
+        rights.extend(["Read", "Write"].map(|right| format!("topic:{group}-{kind}:{right}")));
+    }
+    rights
+}
+
+fn grant(broker: &Secured, rights: &[String]) {
+    broker.grant(&rights.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 /// Each right that lacks is named; once it is granted the worker goes on by itself, unless it has ended.
 #[test]
 fn rights_that_lack_are_named_one_by_one() {
     let broker = Secured::with_acls();
     let plain = broker.broker.bootstrap();
-    let jaas = format!(
-        "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"{USER}\" \
-         password=\"{PLAIN_PASSWORD}\";"
-    );
-    let start = |group: &str| {
-        let setup = member(&broker.sasl_plaintext, group);
-        let setup = setup.worker("security.protocol", "SASL_PLAINTEXT");
-        setup.worker("sasl.mechanism", "PLAIN").worker("sasl.jaas.config", &jaas).launch()
-    };
-    let rights = |group: &str| {
-        let mut rights = vec![
-            format!("group:{group}:Read"),
-            format!("topic:copycat-members-{group}:Describe"),
-            format!("topic:copycat-members-{group}:Read"),
-            format!("transactional_id:connect-cluster-{group}:Describe"),
-            format!("transactional_id:connect-cluster-{group}:Write"),
-        ];
-        for kind in ["config", "offset", "status"] {
-            rights.extend(["Read", "Write"].map(|right| format!("topic:{group}-{kind}:{right}")));
-        }
-        rights
-    };
     // The right that lacks, and what the log has to say. Without the first the worker ends.
     let cases = [
         (
@@ -322,11 +338,10 @@ fn rights_that_lack_are_named_one_by_one() {
         topics_of(&plain, &group);
         let (lacks, said) = (lacks.replace('@', &group), said.replace('@', &group));
         let lacks = lacks.trim_end_matches('*').to_owned();
-        let all = rights(&group);
-        let granted: Vec<&str> =
-            all.iter().map(String::as_str).filter(|right| !right.starts_with(&lacks)).collect();
-        broker.grant(&granted);
-        started.push((group.clone(), lacks, said, start(&group)));
+        let mut granted = rights(&group);
+        granted.retain(|right| !right.starts_with(&lacks));
+        grant(&broker, &granted);
+        started.push((group.clone(), lacks, said, secured(&broker, &group).launch()));
     }
     for (group, lacks, said, worker) in &mut started {
         wait_told(worker, &[said]);
@@ -344,4 +359,56 @@ fn rights_that_lack_are_named_one_by_one() {
         let told = lines(worker, said);
         assert!(told.len() <= 2, "told once, not all the time: {told:#?}");
     }
+}
+
+/// The ids of exactly-once sources: of a task that writes under one, and of the leader, which ends those of
+/// the tasks before.
+#[test]
+fn transactional_ids_that_a_source_may_not_use_are_named() {
+    let broker = Secured::with_acls();
+    let plain = broker.broker.bootstrap();
+    let (group, topic) = (kafka::topic_name("ids"), kafka::topic_name("ids"));
+    topics_of(&plain, &group);
+    kafka::create_topic(&plain, &topic, 1);
+    let mut granted = rights(&group);
+    granted.extend(["Write", "Describe"].map(|right| format!("topic:{topic}:{right}")));
+    grant(&broker, &granted);
+    let setup = secured(&broker, &group).worker("exactly.once.source.support", "enabled");
+    let worker = setup.start();
+    let put = |tasks: usize| {
+        let path = format!("/connectors/{topic}/config");
+        let body = orders(&topic, tasks).to_string();
+        let answer = worker.request("PUT", &path, Some(&body));
+        assert!(answer.status < 300, "{}", answer.body);
+    };
+    let wait_status = |state: &str, tasks: usize, said: &str| {
+        testkit::progress(PATIENCE, &format!("{tasks} tasks are {state}: {said}"), || {
+            let status = status_of(&worker, &topic);
+            let told = status["tasks"].as_array().cloned().unwrap_or_default();
+            let so = |task: &Value| {
+                task["state"] == state && task["trace"].as_str().unwrap_or("").contains(said)
+            };
+            let so = told.len() == tasks && told.iter().all(so);
+            let seen = told.iter().map(|task| format!("{} {}", task["state"], task["trace"]));
+            if so { Ok(()) } else { Err(seen.collect::<String>()) }
+        });
+    };
+    let id = |task: usize| format!("{group}-{topic}-{task}");
+    put(2);
+    wait_status("FAILED", 2, "grant Write and Describe on TransactionalId");
+    // Two may have written: the leader ends both before the next one begins.
+    put(1);
+    testkit::progress(PATIENCE, "the connector says why its tasks wait", || {
+        let connector = &status_of(&worker, &topic)["connector"];
+        let said = connector["trace"].as_str().unwrap_or_default();
+        let so = said.contains(&format!("Write and Describe on TransactionalId {}", id(0)));
+        if so && connector["state"] == "FAILED" { Ok(()) } else { Err(connector.to_string()) }
+    });
+    let of_ids = [0, 1].map(|task| {
+        ["Write", "Describe"].map(|right| format!("transactional_id:{}:{right}", id(task)))
+    });
+    grant(&broker, &of_ids.concat());
+    // It is tried again by itself.
+    wait_status("RUNNING", 1, "");
+    eventually(PATIENCE, "records", || (kafka::end_offsets(&plain, &topic)[&0] > 10).then_some(()));
 }

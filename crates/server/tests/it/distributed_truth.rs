@@ -23,7 +23,7 @@ const ANSWER_MAX: Moment = SECOND;
 /// After it has gone on, a worker that stood still may run what others run by now for as long as it takes to
 /// be told by Kafka, and its task to end.
 const WAKING: Moment = 3 * SECOND;
-/// Nobody can know of a worker that is gone before its session is over.
+/// What a worker that is gone has run nobody else runs before its session is over.
 const UNNOTICED: Moment = 9 * SECOND;
 
 pub(crate) fn now() -> Moment {
@@ -180,7 +180,8 @@ impl Truth {
                     let until = earlier.until.unwrap_or(Moment::MAX);
                     if until > later.from {
                         let over = self.unaware(earlier, later).unwrap_or_else(|| {
-                            panic!("{task:?} ran twice: {earlier:?} and {later:?}")
+                            let outages = self.outages_at(later.from);
+                            panic!("{task:?} ran twice: {earlier:?} and {later:?}; {outages:#?}")
                         });
                         longest = longest.max(over);
                     }
@@ -190,18 +191,31 @@ impl Truth {
         Duration::from_micros(longest)
     }
 
-    /// For how long the earlier of two ran after it could know of the other; none: it was never away.
-    fn unaware(&self, earlier: &Run, later: &Run) -> Option<Moment> {
+    /// For how long one of two that overlap ran after its worker could know of the other; none: neither of
+    /// them was away.
+    fn unaware(&self, one: &Run, other: &Run) -> Option<Moment> {
+        self.unaware_of(one, other).or_else(|| self.unaware_of(other, one))
+    }
+
+    /// One that was away may go on with its task, and may begin it then, until it has read that it is another's.
+    fn unaware_of(&self, run: &Run, other: &Run) -> Option<Moment> {
+        let began = run.from.max(other.from);
         let own = self.outages.iter().filter(|outage| {
-            outage.worker.as_deref() == Some(earlier.worker.as_str()) || outage.worker.is_none()
+            outage.worker.as_deref() == Some(run.worker.as_str()) || outage.worker.is_none()
         });
         let mut during = own.filter(|outage| {
-            !outage.killed && outage.from <= later.from && later.from <= outage.until + WAKING
+            !outage.killed && outage.from <= began && began <= outage.until + WAKING
         });
-        let outage = during.find(|outage| {
-            earlier.until.is_some_and(|end| end <= outage.until.max(later.from) + WAKING)
-        })?;
-        Some(earlier.until?.saturating_sub(outage.until.max(later.from)))
+        let end = run.until?;
+        let outage = during.find(|outage| end <= outage.until.max(began) + WAKING)?;
+        Some(end.saturating_sub(outage.until.max(began)))
+    }
+
+    /// What was amiss around a moment, for people.
+    fn outages_at(&self, at: Moment) -> Vec<&Outage> {
+        let near =
+            |outage: &&Outage| outage.from <= at + 10 * SECOND && outage.until + 10 * SECOND >= at;
+        self.outages.iter().filter(near).collect()
     }
 
     /// How late what was told was, worst first: what was told was true so long before, and not since.
@@ -228,15 +242,17 @@ impl Truth {
 
     fn late(&self, sample: &Sample, task: &Task, runs: &[Run]) -> Option<Moment> {
         let (asked, answered) = (sample.asked, sample.answered);
-        if self.is_blind(sample, runs) {
-            return None;
-        }
         match sample.told.get(task) {
+            // That a worker is gone others find out by themselves.
             Some((state, worker)) if state == "RUNNING" => {
+                if self.is_blind(sample, &[]) {
+                    return None;
+                }
                 let own = runs.iter().filter(|run| run.worker == *worker && run.from <= answered);
                 let last = own.map(|run| run.until.unwrap_or(Moment::MAX)).max();
                 Some(asked.saturating_sub(last.unwrap_or(0)))
             }
+            _ if self.is_blind(sample, runs) => None,
             _ => {
                 let runs = runs.iter().find(|run| run.covers(asked, answered))?;
                 Some(asked - runs.from)

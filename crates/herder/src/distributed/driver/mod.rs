@@ -32,6 +32,7 @@ use alike::Differences;
 use api::Result;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use kafka::ClientSettings;
+pub use open::run_number;
 use report::Reports;
 use runtime::{CompactedTopic, StopMode, TaskHandle, Worker};
 use show::{Restarts, Stale};
@@ -55,6 +56,8 @@ pub struct ClusterSettings {
     pub worker_id: String,
     /// Under which other workers reach this one.
     pub url: String,
+    /// Which start of the worker it is, of [`run_number`].
+    pub run: u64,
     /// Of the program.
     pub version: String,
     /// `group.id`.

@@ -118,7 +118,7 @@ impl Driver {
         tell: Sender<Input>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<Driver> {
-        let me = WorkerId { name: settings.worker_id.as_str().into(), run: run_number() };
+        let me = WorkerId { name: settings.worker_id.as_str().into(), run: settings.run };
         let partitions = seats::ensure_members(&settings, stopped)?;
         let (statuses, waits) = (Arc::default(), Waits::default());
         let shared = Shared { statuses, waits, tell, partitions };
@@ -173,8 +173,8 @@ impl Driver {
     }
 }
 
-/// Another one at every start: the time, in which no two starts of one address are the same.
-fn run_number() -> u64 {
+/// Another one at every start, and higher: the time, in which no two starts of one address are the same.
+pub fn run_number() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

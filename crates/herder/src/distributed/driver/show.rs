@@ -7,7 +7,7 @@ use super::Driver;
 use crate::distributed::cluster::{Change, Entry, Slot, TaskKey};
 use crate::distributed::topics::{ConnectorStatuses, Reported, Status, StatusKey};
 use crate::state::Target;
-use crate::view::{ConnectorView, Leader, TaskView};
+use crate::view::{At, ConnectorView, Leader, TaskView};
 use config::Props;
 use runtime::{ActiveTopics, State, StatusCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,8 +207,11 @@ impl Driver {
             _ => (None, told(None)),
         };
         restarting |= elsewhere.is_some() && self.restarts.is_on(name, number);
-        let url = worker.filter(|_| elsewhere.is_some()).and_then(|worker| self.urls.get(worker));
-        TaskView { config: config.clone(), elsewhere, url: url.cloned(), restarting, status }
+        let at = worker.filter(|_| elsewhere.is_some()).and_then(|worker| {
+            let url = self.urls.get(worker)?.clone();
+            Some(At { url, run: worker.run })
+        });
+        TaskView { config: config.clone(), elsewhere, at, restarting, status }
     }
 
     /// The topics that tasks here have used, and those that others have told of.
