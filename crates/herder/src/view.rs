@@ -14,6 +14,8 @@ pub struct At {
     pub url: Arc<str>,
     /// Another one at every start: the later, the higher.
     pub run: u64,
+    /// Its session is over; what it has waits for it, or goes to another one in a moment.
+    pub dead: bool,
 }
 
 /// A task as readers see it.

@@ -47,6 +47,7 @@ pub(crate) fn others<'a>(
     let mut urls = BTreeSet::new();
     for task in connectors.into_iter().flat_map(|connector| &connector.tasks) {
         if let Some(at) = &task.at
+            && !at.dead
             && !urls.contains(&at.url)
             && task.status.get().state == State::Running
         {
@@ -101,7 +102,7 @@ pub(crate) fn task_body(
     let status = task.status.get();
     let worker_id = elsewhere.as_deref().unwrap_or(worker_id);
     let at_rest = matches!(status.state, State::Unassigned | State::Destroyed);
-    let lost = at.as_ref().and_then(|at| others.lost(&at.url, at.run));
+    let lost = at.as_ref().and_then(|at| others.lost(at));
     let lost = lost.filter(|_| status.state == State::Running);
     let state = match view.target {
         _ if *restarting => "RESTARTING",
@@ -131,12 +132,14 @@ pub(crate) fn task_body(
 
 /// Of a task that is not said to run, though its worker has said so.
 fn ours_lost(worker: &str, lost: Lost) -> Value {
-    let (Lost::Silent(since) | Lost::Anew(since)) = lost;
-    json!({
+    let mut ours = json!({
         "state": State::Unassigned.name(),
         "reason": lost.of(&format!("worker {worker}")),
-        "since_ms": epoch_ms(since),
-    })
+    });
+    if let Lost::Silent(since) | Lost::Anew(since) = lost {
+        ours["since_ms"] = json!(epoch_ms(since));
+    }
+    ours
 }
 
 fn ours(status: &TaskStatus) -> Value {
@@ -208,7 +211,7 @@ mod tests {
         let body = |view: &ConnectorView| task_body(view, 0, "h:1", &Presences::default()).unwrap();
         assert_eq!(body(&view)["worker_id"], "h:2");
         assert_eq!(body(&view)["copycat"], json!({ "state": "UNASSIGNED" }));
-        view.tasks[0].at = Some(At { url: "http://h:2".into(), run: 1 });
+        view.tasks[0].at = Some(At { url: "http://h:2".into(), run: 1, dead: false });
         let told = json!({ "state": "UNASSIGNED", "more_at": "http://h:2" });
         assert_eq!(body(&view)["copycat"], told);
         view.tasks[0].elsewhere = None;
@@ -221,7 +224,7 @@ mod tests {
         view.failure = None;
         let on = |state: State, url: &str| TaskView {
             elsewhere: Some("h:2".into()),
-            at: Some(At { url: url.into(), run: 2 }),
+            at: Some(At { url: url.into(), run: 2, dead: false }),
             status: runtime::StatusCell::told(state, None),
             ..task()
         };
@@ -243,6 +246,11 @@ mod tests {
             let task = task_body(&view, 0, "h:1", &anew).unwrap();
             assert_eq!(task["state"], wanted);
         }
+        view.tasks[2].at = Some(At { url: there.into(), run: 2, dead: true });
+        assert!(!others([&view]).contains(there), "nobody has to ask");
+        let task = task_body(&view, 2, "h:1", &Presences::default()).unwrap();
+        assert_eq!(task["state"], "UNASSIGNED");
+        assert!(task["copycat"]["reason"].as_str().unwrap().contains("is gone"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::status;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use herder::{HeldTask, View, WorkerState, WorkerView};
+use herder::{At, HeldTask, View, WorkerState, WorkerView};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -62,7 +62,8 @@ async fn known(app: &App, asked: &Asked, view: &View) -> Result<Vec<WorkerView>,
 
 fn worker_body(app: &App, view: &View, worker: &WorkerView, others: &Presences) -> Value {
     let mut troubles = worker.troubles.clone();
-    let lost = worker.run.and_then(|run| others.lost(&worker.url, run));
+    let at = worker.run.map(|run| At { url: worker.url.clone(), run, dead: false });
+    let lost = at.and_then(|at| others.lost(&at));
     troubles.extend(lost.map(|lost| lost.of(&format!("this worker ({})", worker.url))));
     let task = |held: &HeldTask| {
         let connector = view.connectors.get(&*held.connector);

@@ -48,6 +48,11 @@ impl View {
         View { whole: claimed.len() >= partitions as usize, alive }
     }
 
+    /// Whether it is known of everybody whether he is there.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
     /// The workers that are known to be there.
     pub fn alive(&self) -> &BTreeSet<WorkerId> {
         &self.alive

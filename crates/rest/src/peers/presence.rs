@@ -8,6 +8,7 @@
 //! at all are taken at their word; who looks waits for a silent worker once, not each time.
 
 use super::{SharedPeers, watch};
+use herder::At;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -25,6 +26,8 @@ pub(crate) enum Lost {
     Silent(SystemTime),
     /// Another start of it has answered, first seen then: what the one before ran it does not run.
     Anew(SystemTime),
+    /// Its session with Kafka is over.
+    Dead,
 }
 
 impl Lost {
@@ -37,6 +40,9 @@ impl Lost {
             ),
             Lost::Anew(_) => format!(
                 "{worker} has started again; what ran there before waits until Kafka lets it in"
+            ),
+            Lost::Dead => format!(
+                "{worker} is gone; its tasks wait for it as long as scheduled.rebalance.max.delay.ms says"
             ),
         }
     }
@@ -52,12 +58,15 @@ impl Presences {
         Presences(seen.map(|(url, run, how)| (url.into(), (run, how))).into())
     }
 
-    /// What is amiss with the start of a worker that this URL was told of; none: nothing is known to be.
-    pub(crate) fn lost(&self, url: &str, run: u64) -> Option<Lost> {
-        let (answered, how) = self.0.get(url)?;
+    /// What is amiss with a start of a worker; none: nothing is known to be.
+    pub(crate) fn lost(&self, at: &At) -> Option<Lost> {
+        if at.dead {
+            return Some(Lost::Dead);
+        }
+        let (answered, how) = self.0.get(&at.url)?;
         match how {
-            Lost::Silent(_) => Some(*how),
-            Lost::Anew(_) => Some(*how).filter(|_| *answered > run),
+            Lost::Anew(_) => Some(*how).filter(|_| *answered > at.run),
+            _ => Some(*how),
         }
     }
 }
@@ -211,6 +220,10 @@ mod tests {
         names.iter().map(|name| Arc::from(*name)).collect()
     }
 
+    fn at(url: &str, run: u64) -> At {
+        At { url: url.into(), run, dead: false }
+    }
+
     /// As when an answer is there, or none will be.
     fn settle(presence: &Presence, url: &str, run: Option<u64>) {
         presence.with(|workers| workers.get_mut(url).unwrap().settle(run));
@@ -227,14 +240,14 @@ mod tests {
         settle(&presence, "b", None);
         presence.wait(&both).await;
         let seen = presence.of(&both);
-        assert_eq!((seen.lost("a", 7), seen.lost("b", 7)), (None, None));
-        assert!(matches!(seen.lost("a", 6), Some(Lost::Anew(_))), "the start before");
-        assert_eq!(seen.lost("a", 8), None, "this one has not been asked yet");
+        assert_eq!((seen.lost(&at("a", 7)), seen.lost(&at("b", 7))), (None, None));
+        assert!(matches!(seen.lost(&at("a", 6)), Some(Lost::Anew(_))), "the start before");
+        assert_eq!(seen.lost(&at("a", 8)), None, "this one has not been asked yet");
         presence.with(|workers| workers.get_mut("a").unwrap().asked = Some((Instant::now(), true)));
         settle(&presence, "a", None);
-        assert!(matches!(presence.of(&both).lost("a", 8), Some(Lost::Silent(_))));
+        assert!(matches!(presence.of(&both).lost(&at("a", 8)), Some(Lost::Silent(_))));
         settle(&presence, "a", Some(7));
-        assert_eq!(presence.of(&both).lost("a", 7), None);
+        assert_eq!(presence.of(&both).lost(&at("a", 7)), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -248,7 +261,7 @@ mod tests {
         let begin = tokio::time::Instant::now();
         presence.wait(&one).await;
         assert_eq!(begin.elapsed().as_millis(), SILENT.as_millis());
-        assert!(matches!(presence.of(&one).lost("a", 7), Some(Lost::Silent(_))));
+        assert!(matches!(presence.of(&one).lost(&at("a", 7)), Some(Lost::Silent(_))));
         presence.wait(&one).await;
         assert_eq!(begin.elapsed().as_millis(), SILENT.as_millis(), "it is known now");
     }
@@ -263,6 +276,6 @@ mod tests {
         tokio::task::yield_now().await;
         settle(&presence, "a", Some(7));
         waiting.await.unwrap();
-        assert_eq!(presence.of(&one).lost("a", 7), None);
+        assert_eq!(presence.of(&one).lost(&at("a", 7)), None);
     }
 }

@@ -82,6 +82,36 @@ fn what_ran_on_a_worker_that_does_not_answer_is_not_said_to_run() {
     (0..2).for_each(|teller| told(&cluster, teller, "UNASSIGNED", &silent));
 }
 
+/// With `scheduled.rebalance.max.delay.ms` its tasks are nobody's for long.
+#[test]
+fn what_waits_for_a_dead_worker_is_not_said_to_run() {
+    let delay = |setup: WorkerSetup| setup.worker("scheduled.rebalance.max.delay.ms", "600000");
+    let mut cluster = Cluster::start_as("delay", 2, delay);
+    let name = kafka::topic_name("orders");
+    cluster.put(0, &name, &orders(&name, 2));
+    cluster.wait_spread(0, &name, &[(0, 1), (1, 1)]);
+    let gone = cluster.workers[1].address().to_owned();
+    let states = |cluster: &Cluster| {
+        let (_, body) = cluster.ask(0, "GET", &format!("/connectors/{name}/status"), None);
+        let tasks = body["tasks"].as_array().cloned().unwrap_or_default();
+        let of = |task: &Value| task["worker_id"] == *gone;
+        let own = tasks.iter().find(|task| of(task)).cloned().unwrap_or_default();
+        let reason = own["copycat"]["reason"].as_str().unwrap_or_default().to_owned();
+        (own["state"].clone(), reason)
+    };
+    cluster.workers[1].kill9();
+    eventually(PATIENCE, "it is lost", || {
+        let (_, workers) = cluster.ask(0, "GET", "/workers", None);
+        let own = workers.as_array()?.iter().find(|worker| worker["id"] == *gone)?;
+        (own["state"] == "LOST").then_some(())
+    });
+    let (state, reason) = states(&cluster);
+    assert_eq!(state, "UNASSIGNED", "{reason}");
+    assert!(reason.contains("its tasks wait for it"), "{reason}");
+    cluster.workers[1].restart();
+    cluster.wait_spread(0, &name, &[(0, 1), (1, 1)]);
+}
+
 #[test]
 fn workers_that_are_restarted_one_after_the_other_keep_their_tasks() {
     let debug = |setup: WorkerSetup| setup.env("COPYCAT_LOG_LEVEL", "info,herder=debug");

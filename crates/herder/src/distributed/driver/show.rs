@@ -4,7 +4,7 @@
 //! task of a configuration that was changed since is not shown as running.
 
 use super::Driver;
-use crate::distributed::cluster::{Change, Entry, Slot, TaskKey};
+use crate::distributed::cluster::{Change, Entry, Slot, TaskKey, WorkerId};
 use crate::distributed::topics::{ConnectorStatuses, Reported, Status, StatusKey};
 use crate::state::Target;
 use crate::view::{At, ConnectorView, Leader, TaskView};
@@ -24,6 +24,8 @@ pub(super) struct Stale {
     connectors: BTreeSet<Arc<str>>,
     /// Whether this worker led then: leaders know more of every connector.
     led: bool,
+    /// The workers that were known to be dead then.
+    dead: BTreeSet<WorkerId>,
     /// Something has changed since statuses were last written.
     unsaid: bool,
 }
@@ -105,7 +107,8 @@ impl Driver {
     pub(super) fn show(&mut self) {
         let leads = self.member.leads();
         let mut names = std::mem::take(&mut self.stale.connectors);
-        if std::mem::replace(&mut self.stale.led, leads) != leads {
+        let dead_differ = self.bury();
+        if std::mem::replace(&mut self.stale.led, leads) != leads || dead_differ {
             names.extend(self.member.cluster().connectors.keys().cloned());
         }
         self.stale.any = false;
@@ -131,6 +134,20 @@ impl Driver {
         view.ready |= self.member.is_seated();
         view.joining = !view.ready;
         view.waits = self.waits.text();
+    }
+
+    /// Notes which workers are dead; true where they are others than before. While not everybody has said
+    /// under the group's present generation who is there, those stay dead that were.
+    fn bury(&mut self) -> bool {
+        let (cluster, view) = (self.member.cluster(), self.member.view());
+        let mut dead: BTreeSet<WorkerId> = cluster.claims.keys().cloned().collect();
+        match view.is_whole() {
+            true => dead.retain(|worker| view.is_dead(worker)),
+            false => dead.retain(|worker| self.stale.dead.contains(worker)),
+        }
+        let differ = dead != self.stale.dead;
+        self.stale.dead = dead;
+        differ
     }
 
     /// A connector as it looks now; none where it is no more.
@@ -209,7 +226,7 @@ impl Driver {
         restarting |= elsewhere.is_some() && self.restarts.is_on(name, number);
         let at = worker.filter(|_| elsewhere.is_some()).and_then(|worker| {
             let url = self.urls.get(worker)?.clone();
-            Some(At { url, run: worker.run })
+            Some(At { url, run: worker.run, dead: self.stale.dead.contains(worker) })
         });
         TaskView { config: config.clone(), elsewhere, at, restarting, status }
     }
