@@ -6,8 +6,9 @@
 //! value of their own (dead already, or rejected now) are nulls of the run before them, so that a
 //! bad record does not cut a run in two.
 
+use crate::ahead::Ahead;
 use api::Side;
-use data::{Batch, Cell, Headers, RawBatch, Reject, Rows, Span, Stage, ValueParts};
+use data::{Batch, Cell, Headers, RawBatch, Reject, RoomAsked, Rows, Span, Stage, ValueParts};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -24,25 +25,40 @@ pub(crate) struct Rejection {
     pub(crate) column: Option<String>,
 }
 
+/// What the rows of a converter are expected to need, as those before did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needs {
+    cells_per_row: usize,
+    /// Of transforms that add to the rows.
+    room: Arc<RoomAsked>,
+}
+
+impl Needs {
+    /// Learns what the rows of a batch took.
+    pub(crate) fn learn(&mut self, rows: &Rows) {
+        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+    }
+}
+
 /// Gives each live record's bytes, as they are kept, to `read`, which appends the row. A Kafka null is
-/// a null without a schema. `cells_per_row` is what a row is expected to need.
+/// a null without a schema.
 pub(crate) fn decode_batch(
     side: Side,
     batch: &mut Batch,
-    cells_per_row: usize,
+    needs: &Needs,
     mut read: impl FnMut(ValueParts<'_>, &mut Rows) -> Result<(), Rejection>,
 ) {
-    decode_batch_by_row(side, batch, cells_per_row, |_, parts, rows| read(parts, rows));
+    decode_batch_by_row(side, batch, needs, |_, parts, rows| read(parts, rows));
 }
 
 /// The same where `read` looks at other parts of the record, which is the row of this number.
 pub(crate) fn decode_batch_by_row(
     side: Side,
     batch: &mut Batch,
-    cells_per_row: usize,
+    needs: &Needs,
     mut read: impl FnMut(usize, ValueParts<'_>, &mut Rows) -> Result<(), Rejection>,
 ) {
-    walk(side, batch, cells_per_row, |row, record, rows| match record {
+    walk(side, batch, Some(needs), |row, record, rows| match record {
         Some(parts) => read(row, parts, rows),
         None => {
             rows.push(None, Cell::Null);
@@ -73,7 +89,7 @@ pub(crate) fn decode_batch_with_nulls(
     batch: &mut Batch,
     mut read: impl FnMut(Option<(&[u8], Span)>, &mut Rows) -> Result<(), Rejection>,
 ) {
-    walk(side, batch, 0, |_, record, rows| match record {
+    walk(side, batch, None, |_, record, rows| match record {
         Some(parts) => whole(parts, rows, |bytes, place, rows| read(Some((bytes, place)), rows)),
         None => read(None, rows),
     });
@@ -82,7 +98,7 @@ pub(crate) fn decode_batch_with_nulls(
 fn walk(
     side: Side,
     batch: &mut Batch,
-    cells_per_row: usize,
+    needs: Option<&Needs>,
     mut read: impl FnMut(usize, Option<ValueParts<'_>>, &mut Rows) -> Result<(), Rejection>,
 ) {
     if side == Side::Header {
@@ -90,7 +106,14 @@ fn walk(
     }
     let raw = Arc::clone(&batch.raw);
     let mut rows = Rows::over(Arc::clone(raw.arena()));
-    rows.reserve(raw.len(), raw.len().saturating_mul(cells_per_row.min(CELLS_RESERVED_MAX)));
+    let mut ahead = Ahead::default();
+    let mut room = 0;
+    if let Some(needs) = needs {
+        let cells = needs.cells_per_row.min(CELLS_RESERVED_MAX);
+        rows.reserve(raw.len(), raw.len().saturating_mul(cells));
+        rows.tell_room(&needs.room);
+        room = needs.room.cells();
+    }
     for (row, record) in raw.records().iter().enumerate() {
         if !batch.alive.is_alive(row) {
             push_dead(&mut rows);
@@ -100,9 +123,16 @@ fn walk(
             Side::Value => raw.value_parts(row),
             Side::Key | Side::Header => part_at(&raw, record.key),
         };
-        if let Err(rejection) = read(row, parts, &mut rows) {
-            push_dead(&mut rows);
-            batch.reject(reject(row, side, rejection));
+        if let Some(parts) = &parts {
+            ahead.reach(raw.arena(), parts.place.start as usize);
+        }
+        match read(row, parts, &mut rows) {
+            Ok(()) if room > 0 => rows.leave_room(room),
+            Ok(()) => {}
+            Err(rejection) => {
+                push_dead(&mut rows);
+                batch.reject(reject(row, side, rejection));
+            }
         }
     }
     // A record's cells are made of its own bytes.

@@ -4,6 +4,7 @@
 //! Kafka Connect accepts: the full class name, the simple name, and the simple name without
 //! `Converter`.
 
+mod ahead;
 mod avro;
 mod batch;
 mod boolean;

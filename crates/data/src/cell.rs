@@ -82,7 +82,8 @@ pub enum Cell {
     /// A float of 32 bits; only where no schema says so.
     Float32(f32),
     /// The text of a JSON number that nobody has parsed yet, digits kept; under FLOAT32 a double
-    /// that got there.
+    /// that got there. Without a schema and in fetched bytes it is no integer of 3 to 18 digits: those
+    /// are `Int`.
     Number(Span),
     /// UTF-8 text.
     Text(Span),
@@ -113,5 +114,13 @@ impl Cell {
 
     pub fn is_null(self) -> bool {
         matches!(self, Cell::Null)
+    }
+
+    /// What a cell holds that no value has yet, and no value ever holds; see [`crate::room`].
+    pub(crate) const FREE: Cell = Cell::Json(Span { start: u32::MAX, len: u32::MAX });
+
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        matches!(self, Cell::Json(Span { start: u32::MAX, len: u32::MAX }))
     }
 }

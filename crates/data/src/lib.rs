@@ -10,6 +10,7 @@
 //! - a [`Span`] is only meaningful together with the heap it was made for, and looking one up never
 //!   panics: a span out of bounds reads as empty.
 
+mod alike;
 mod arena;
 mod avro_types;
 mod batch;
@@ -26,11 +27,13 @@ pub mod java_json;
 pub mod java_text;
 mod json;
 mod json_cells;
+mod kept;
 mod owned;
 mod partition;
 mod project;
 mod protobuf_types;
 mod raw;
+mod room;
 mod roots;
 mod routes;
 mod rows;
@@ -43,6 +46,7 @@ mod value;
 mod value_eq;
 pub mod values;
 
+pub use alike::{Alike, AlikeInTurn};
 pub use arena::{Arena, ArenaPool};
 pub use avro_types::AVRO_LOGICAL_TYPE;
 pub use batch::{Batch, Mask, Origin, Reject, SchemaNames, Stage};
@@ -54,10 +58,12 @@ pub use decimal::{decimal_from_text, decimal_to_text};
 pub use error::SchemaError;
 pub use headers::{Header, HeaderKind, HeaderList, HeaderRef, Headers};
 pub use json::{write_json, write_json_string, write_plain_json};
+pub use kept::Kept;
 pub use partition::TopicPartition;
 pub use project::project;
 pub use protobuf_types::PROTOBUF_TYPE;
 pub use raw::{RawBatch, RawBatchBuilder, RawHeader, RawRecord, TimestampType, ValueParts};
+pub use room::RoomAsked;
 pub use roots::Roots;
 pub use rows::{Heap, Rows, Run};
 pub use schema::{DATE, DECIMAL, Field, Logical, Schema, TIME, TIMESTAMP, Type};

@@ -6,9 +6,11 @@
 //! Invariant: cells that two values may share stay as they are. Only of rows that are said to be apart
 //! ([`Rows::is_apart`]) may the own cells be changed in place.
 
+use crate::alike::Alike;
 use crate::arena::Arena;
 use crate::cell::{Cell, Span};
 use crate::cell_room::CellRoom;
+use crate::room::Room;
 use crate::roots::Roots;
 use crate::schema::Schema;
 use std::sync::Arc;
@@ -30,6 +32,12 @@ impl Heap {
     pub fn bytes(&self, span: Span) -> &[u8] {
         let part = if span.own_start().is_some() { &*self.own } else { &**self.raw };
         part.get(span.range()).unwrap_or_default()
+    }
+
+    /// Whether a span is one of the fetched bytes, not of the set's own.
+    #[inline]
+    pub fn is_fetched(&self, span: Span) -> bool {
+        span.own_start().is_none()
     }
 
     /// The text of a span; empty where it is not UTF-8, which converters rule out.
@@ -74,10 +82,12 @@ impl Run {
 /// One side (keys or values) of a batch: row `i` belongs to record `i` of the batch.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    roots: Roots,
-    cells: CellRoom,
+    pub(crate) roots: Roots,
+    pub(crate) cells: CellRoom,
     pub heap: Heap,
     apart: bool,
+    pub(crate) room: Room,
+    pub(crate) alike: Alike,
 }
 
 impl Rows {
@@ -233,30 +243,15 @@ impl Rows {
         Span { start: start as u32, len: places.len() as u32 }
     }
 
-    /// Keeps the cells at these places of a span, which rise, and gives where they are: as
-    /// [`Rows::gather`], in the span's own place. For rows that are apart.
-    #[inline]
-    pub fn keep(&mut self, span: Span, places: &[u32]) -> Span {
-        let inside = places.last().is_none_or(|last| *last < span.len);
-        let Some(cells) = self.cells.get_mut(span.range()).filter(|_| inside) else {
-            return self.gather(span, places);
-        };
-        let moved = places.iter().enumerate().skip_while(|(at, place)| *at == **place as usize);
-        for (at, place) in moved {
-            if let Some(cell) = cells.get(*place as usize).copied()
-                && let Some(slot) = cells.get_mut(at)
-            {
-                *slot = cell;
-            }
-        }
-        Span { start: span.start, len: places.len() as u32 }
-    }
-
     /// Writes one cell of an allocated span; an index past its end is ignored.
     #[inline]
     pub fn set(&mut self, span: Span, index: usize, cell: Cell) {
+        let place = span.start as usize + index;
+        if self.alike.has_key_at(place) {
+            self.write_over_key(place);
+        }
         if index < span.len as usize
-            && let Some(slot) = self.cells.get_mut(span.start as usize + index)
+            && let Some(slot) = self.cells.get_mut(place)
         {
             *slot = cell;
         }
@@ -265,6 +260,7 @@ impl Rows {
     /// The cells of an allocated span, to be written; none where it is out of bounds.
     #[inline]
     pub fn cells_mut(&mut self, span: Span) -> &mut [Cell] {
+        self.alike.truncate(span.range().start);
         self.cells.get_mut(span.range()).unwrap_or_default()
     }
 
@@ -274,6 +270,7 @@ impl Rows {
     }
 
     pub fn truncate_cells(&mut self, mark: usize) {
+        self.alike.truncate(mark);
         self.cells.truncate(mark);
     }
 
@@ -340,6 +337,7 @@ impl Rows {
     /// Takes every row's schema and root out, to give as many back with [`Rows::set_roots`]: until
     /// then the set has cells, and no rows.
     pub fn take_roots(&mut self) -> Roots {
+        self.room.next_transform();
         std::mem::take(&mut self.roots)
     }
 
@@ -391,19 +389,6 @@ mod tests {
         let some = rows.gather(span, &[2, 0, 3]);
         assert_eq!(rows.cells(some), [Cell::int(2), Cell::int(0), Cell::Null]);
         assert_eq!(rows.gather(span, &[]).len, 0);
-    }
-
-    #[test]
-    fn kept_cells_move_up_in_their_own_place() {
-        let mut rows = Rows::default();
-        let span = rows.alloc_from(&[0, 1, 2, 3].map(Cell::int));
-        let next = rows.alloc_from(&[Cell::int(9)]);
-        let some = rows.keep(span, &[1, 3]);
-        assert_eq!((some.start, rows.cells(some)), (span.start, &[1, 3].map(Cell::int)[..]));
-        let beyond = rows.keep(some, &[0, 2]);
-        assert_eq!(rows.cells(beyond), [Cell::int(1), Cell::Null], "gathered elsewhere");
-        assert_eq!(rows.cells(next), [Cell::int(9)]);
-        assert_eq!(rows.keep(next, &[]).len, 0);
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! The copy that a transform makes of a struct or map before it changes it, or the struct or map itself
 //! where nobody else looks at its cells.
 //!
-//! Place in the data path: inside the transforms. Invariants: the original's cells stay as they are
-//! unless the rows are apart ([`Rows::is_apart`]); the copy of a struct is one that Connect would let
+//! Place in the data path: inside the transforms. What is added lies behind the original where there is
+//! room. Invariants: the original's cells stay as they are unless the rows are apart
+//! ([`Rows::is_apart`]); the copy of a struct is one that Connect would let
 //! exist, with no null where its field allows none.
 
 use crate::fault::Fault;
 use crate::part::{Near, is_text};
 use data::{Cell, Rows, Schema, Span};
 
-/// Copies the struct at `span`, which is of `schema`, and appends `more` nulls; without any, it may be
-/// changed itself. Nulls of fields with a default become the default if `replace`.
+/// Copies the struct at `span`, which is of `schema`, and appends `more` nulls; it may be changed and
+/// extended itself. Nulls of fields with a default become the default if `replace`.
 ///
 /// # Errors
 /// A null that its field does not allow.
@@ -22,7 +23,13 @@ pub(crate) fn copy_struct(
     more: usize,
     replace: bool,
 ) -> Result<Span, Fault> {
-    let copy = if more == 0 && rows.is_apart() { span } else { rows.copy(span, more) };
+    let copy = match rows.is_apart() {
+        true => {
+            rows.ask_room(more);
+            rows.extended(span, more)
+        }
+        false => rows.copy(span, more),
+    };
     if has_null(rows.cells(span)) {
         fill(rows, schema, copy, replace)?;
     }
@@ -56,6 +63,7 @@ fn fill(rows: &mut Rows, schema: &Schema, copy: Span, replace: bool) -> Result<(
 }
 
 /// The copy of a map, or the map itself, to change members of and add some to.
+#[derive(Clone, Copy)]
 pub(crate) struct MapCopy {
     /// Also the room for members to come.
     cells: Span,
@@ -85,12 +93,12 @@ impl MapCopy {
 
     /// The place of the value of the member of that name; `near` says where the map before had it.
     #[inline]
-    pub(crate) fn find(&self, rows: &Rows, name: &str, near: &mut Near) -> Option<usize> {
-        near.find(rows, rows.cells(Span { len: self.used, ..self.cells }), name)
+    pub(crate) fn find(self, rows: &Rows, name: &str, near: &mut Near) -> Option<usize> {
+        near.find(rows, Span { len: self.used, ..self.cells }, name)
     }
 
     /// The place of the value of a member of that name that was added.
-    pub(crate) fn find_added(&self, rows: &Rows, name: &str) -> Option<usize> {
+    pub(crate) fn find_added(self, rows: &Rows, name: &str) -> Option<usize> {
         let cells = rows.cells(Span { len: self.used, ..self.cells });
         let mut places = (self.old as usize..cells.len()).step_by(2);
         let place = places.find(|at| cells.get(*at).is_some_and(|key| is_text(rows, key, name)));
@@ -99,19 +107,39 @@ impl MapCopy {
 
     /// Where the map's cells are now.
     #[inline]
-    pub(crate) fn cells(&self) -> Span {
+    pub(crate) fn cells(self) -> Span {
         self.cells
     }
 
-    /// Adds a member that is not there yet, null at first, and gives the place of its value.
-    pub(crate) fn add(&mut self, rows: &mut Rows, name: Span) -> usize {
-        if self.used == self.cells.len {
-            let old = self.old;
-            *self = MapCopy { old, ..MapCopy::with_room(rows, self.cells, self.more.max(1)) };
+    /// Adds a member that is not there yet, null at first, and gives the place of its value. By value,
+    /// as all of this: what is changed by reference lies in memory, and is waited for there.
+    #[inline(always)]
+    pub(crate) fn add(self, rows: &mut Rows, name: Span) -> (MapCopy, usize) {
+        let room = match self.used == self.cells.len {
+            true => self.grown(rows),
+            false => self,
+        };
+        rows.set(room.cells, room.used as usize, Cell::Text(name));
+        (MapCopy { used: room.used + 2, ..room }, room.used as usize + 1)
+    }
+
+    /// The same with room for all members to come, for one at least.
+    #[inline]
+    fn grown(self, rows: &mut Rows) -> MapCopy {
+        let added = (self.used - self.old) as usize;
+        let more = (self.more * 2).saturating_sub(added).max(2);
+        rows.ask_room(added + more);
+        let here = if rows.is_apart() { rows.extended_here(self.cells, more) } else { None };
+        match here {
+            Some(cells) => MapCopy { cells, ..self },
+            None => self.elsewhere(rows),
         }
-        rows.set(self.cells, self.used as usize, Cell::Text(name));
-        self.used += 2;
-        self.used as usize - 1
+    }
+
+    #[inline(never)]
+    fn elsewhere(self, rows: &mut Rows) -> MapCopy {
+        let old = self.old;
+        MapCopy { old, ..MapCopy::with_room(rows, self.cells, self.more.max(1)) }
     }
 
     /// The map.
@@ -139,6 +167,11 @@ impl Names {
             self.places = all.map(|name| rows.heap.put(name.as_bytes())).collect();
         }
         self.places.get(index).copied().unwrap_or(Span::EMPTY)
+    }
+
+    /// The places of all texts that were put into the heap.
+    pub(crate) fn all(&self) -> &[Span] {
+        &self.places
     }
 }
 
@@ -180,7 +213,7 @@ mod tests {
             (Value::Text("b".into()), Value::Bool(true)),
         ]);
         let Cell::Map(map) = rows.put_value(None, &value) else { panic!() };
-        let mut copy = MapCopy::new(&mut rows, map, 2);
+        let copy = MapCopy::new(&mut rows, map, 2);
         for (name, place) in [("b", Some(5)), ("", None), ("a", Some(3))] {
             let mut near = Near::default();
             assert_eq!(copy.find(&rows, name, &mut near), place);
@@ -190,7 +223,8 @@ mod tests {
         rows.set(copy.cells(), 5, Cell::Bool(false));
         let mut names = Names::default();
         let name = names.get(&mut rows, 1, ["x", "c"].into_iter());
-        assert_eq!(copy.add(&mut rows, name), 7);
+        let (copy, place) = copy.add(&mut rows, name);
+        assert_eq!(place, 7);
         assert_eq!(copy.find(&rows, "c", &mut Near::default()), Some(7));
         assert_eq!((copy.find_added(&rows, "c"), copy.find_added(&rows, "a")), (Some(7), None));
         let Cell::Map(new) = copy.finish() else { panic!() };

@@ -1,20 +1,19 @@
 //! A struct or map with some of its fields, in their order, perhaps under other names.
 //!
 //! Which ones is worked out once per schema or layout. Invariants: where the kept cells lie side by side
-//! the result is that place, and nothing is copied; where they do not, they move up in their own place
+//! the result is that place, and nothing is copied; where they do not, they close up in their own place
 //! if the rows are apart, else they are copied.
 
 use crate::fault::Fault;
 use crate::layout_cache::Key;
 use crate::part::with_default;
-use data::{Cell, Rows, Schema, SchemaBuilder, Span};
+use data::{Cell, Kept, Rows, Schema, SchemaBuilder, Span};
 use std::sync::Arc;
 
 /// The fields of a struct that stay.
 pub(crate) struct KeptFields {
     schema: Arc<Schema>,
-    places: Vec<u32>,
-    together: bool,
+    kept: Kept,
     /// Places in the new struct of the fields that have a default.
     defaulted: Vec<usize>,
 }
@@ -37,8 +36,7 @@ impl KeptFields {
             builder = builder.field(name, field.schema.clone());
         }
         let schema = builder.build().map_err(|error| Fault::builder(error.0))?;
-        let together = side_by_side(&places);
-        Ok(KeptFields { schema: Arc::new(schema), places, together, defaulted })
+        Ok(KeptFields { schema: Arc::new(schema), kept: Kept::new(places), defaulted })
     }
 
     /// The schema of what is left.
@@ -56,15 +54,14 @@ impl KeptFields {
     pub(crate) fn take(&self, rows: &mut Rows, fields: Span, replace: bool) -> Result<Span, Fault> {
         let cells = rows.cells(fields);
         let is_null = |at: &usize| {
-            let place = self.places.get(*at).and_then(|place| cells.get(*place as usize));
+            let place = self.kept.places().get(*at).and_then(|place| cells.get(*place as usize));
             place.is_none_or(|cell| cell.is_null())
         };
         let nulls = self.defaulted.iter().any(is_null);
-        if self.together && !nulls {
-            let start = self.places.first().copied().unwrap_or_default();
-            return Ok(fields.slice(start, self.places.len() as u32));
+        if self.kept.are_together() && !nulls {
+            return Ok(self.kept.slice(fields));
         }
-        let taken = taken(rows, fields, &self.places);
+        let taken = taken(rows, fields, &self.kept);
         if nulls {
             self.fill(rows, replace, taken)?;
         }
@@ -89,7 +86,7 @@ impl KeptFields {
 /// The members of a map that stay.
 pub(crate) struct KeptMembers {
     /// Places of their keys and values in the map.
-    places: Vec<u32>,
+    kept: Kept,
     together: bool,
     /// Places of new keys in the new map, and the numbers of their names.
     renamed: Vec<(usize, u32)>,
@@ -98,26 +95,26 @@ pub(crate) struct KeptMembers {
 impl KeptMembers {
     /// The members that `keep` says yes to by their keys; it gives the number of a new name or none.
     pub(crate) fn new(keys: &[Key], keep: impl Fn(&Key) -> Option<Option<u32>>) -> Self {
-        let mut kept = KeptMembers { places: Vec::new(), together: true, renamed: Vec::new() };
+        let (mut places, mut renamed) = (Vec::new(), Vec::new());
         for (key, place) in keys.iter().zip((0..).step_by(2)) {
             let Some(name) = keep(key) else { continue };
             if let Some(name) = name {
-                kept.renamed.push((kept.places.len(), name));
+                renamed.push((places.len(), name));
             }
-            kept.places.extend([place, place + 1]);
+            places.extend([place, place + 1]);
         }
-        kept.together = side_by_side(&kept.places) && kept.renamed.is_empty();
-        kept
+        let kept = Kept::new(places);
+        let together = kept.are_together() && renamed.is_empty();
+        KeptMembers { kept, together, renamed }
     }
 
     /// The map of the members that stay; `names` are the new names by number.
     #[inline(always)]
     pub(crate) fn take(&self, rows: &mut Rows, map: Span, names: &[Span]) -> Span {
         if self.together {
-            let start = self.places.first().copied().unwrap_or_default();
-            return map.slice(start, self.places.len() as u32);
+            return self.kept.slice(map);
         }
-        let taken = taken(rows, map, &self.places);
+        let taken = taken(rows, map, &self.kept);
         for (at, name) in &self.renamed {
             if let Some(name) = names.get(*name as usize) {
                 rows.set(taken, *at, Cell::Text(*name));
@@ -127,12 +124,8 @@ impl KeptMembers {
     }
 }
 
-/// The cells at these places of a span, side by side.
+/// The cells that stay of a span, side by side.
 #[inline(always)]
-fn taken(rows: &mut Rows, span: Span, places: &[u32]) -> Span {
-    if rows.is_apart() { rows.keep(span, places) } else { rows.gather(span, places) }
-}
-
-fn side_by_side(places: &[u32]) -> bool {
-    places.iter().zip(places.iter().skip(1)).all(|(one, next)| one + 1 == *next)
+fn taken(rows: &mut Rows, span: Span, kept: &Kept) -> Span {
+    if rows.is_apart() { rows.keep(span, kept) } else { rows.gather(span, kept.places()) }
 }

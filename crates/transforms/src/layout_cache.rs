@@ -6,7 +6,7 @@
 
 use crate::fault::{Fault, java_class};
 use crate::part::is_text;
-use data::{Cell, Rows, Span};
+use data::{AlikeInTurn, Cell, Rows, Span};
 
 /// Layouts kept at a time.
 const LAYOUTS_MAX: usize = 8;
@@ -23,18 +23,29 @@ impl<T> Default for LayoutCache<T> {
 }
 
 /// Where the keys lie of the map of one row set whose result was given last: keys that lie in the same
-/// places are known to be equal without a look at them. Each batch begins with a new one.
+/// places are known to be equal without a look at them, and maps that are known to be alike without a
+/// look at their keys. Each pass over a batch begins with a new one, and writes into maps that are not
+/// shared only, once it has their results.
 #[derive(Default)]
-pub(crate) struct Latest(Option<Vec<Span>>);
+pub(crate) struct Latest {
+    keys: Option<Vec<Span>>,
+    /// Maps that have these keys, as was true when the pass came upon them.
+    alike: AlikeInTurn,
+}
 
 impl Latest {
     #[inline]
-    fn is_of(&self, cells: &[Cell]) -> bool {
+    fn is_of(&mut self, rows: &Rows, map: Span) -> bool {
+        self.alike.has(map) || self.has_keys(rows.cells(map))
+    }
+
+    #[inline(never)]
+    fn has_keys(&self, cells: &[Cell]) -> bool {
         let same = |(key, pair): (&Span, &[Cell])| match pair.first() {
             Some(Cell::Text(own)) => key == own,
             _ => false,
         };
-        match &self.0 {
+        match &self.keys {
             Some(keys) if keys.len() * 2 == cells.len() => {
                 keys.iter().zip(cells.chunks_exact(2)).all(same)
             }
@@ -42,15 +53,17 @@ impl Latest {
         }
     }
 
-    fn set(&mut self, cells: &[Cell]) {
+    fn set(&mut self, rows: &Rows, map: Span) {
+        let cells = rows.cells(map);
         let place = |pair: &[Cell]| match pair.first() {
             Some(Cell::Text(key)) => Some(*key),
             _ => None,
         };
-        let mut places = self.0.take().unwrap_or_default();
+        let mut places = self.keys.take().unwrap_or_default();
         places.clear();
         places.extend(cells.chunks_exact(2).map_while(place));
-        self.0 = Some(places).filter(|places| places.len() * 2 == cells.len());
+        self.keys = Some(places).filter(|places| places.len() * 2 == cells.len());
+        self.alike = rows.alike_to(map);
     }
 }
 
@@ -68,11 +81,10 @@ impl<T> LayoutCache<T> {
         map: Span,
         make: impl FnOnce(&[Key]) -> Result<T, Fault>,
     ) -> Result<&T, Fault> {
-        let cells = rows.cells(map);
-        if !latest.is_of(cells) {
-            latest.0 = None;
-            self.find(rows, cells, make)?;
-            latest.set(cells);
+        if !latest.is_of(rows, map) {
+            *latest = Latest::default();
+            self.find(rows, rows.cells(map), make)?;
+            latest.set(rows, map);
         }
         match self.entries.first() {
             Some((_, result)) => Ok(result),
@@ -154,6 +166,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use data::Alike;
 
     fn map(rows: &mut Rows, names: &[&str]) -> Span {
         let mut cells = Vec::new();
@@ -233,5 +246,32 @@ mod tests {
         let refused = refused.unwrap_err();
         assert_eq!(refused.exception, "java.lang.ClassCastException");
         assert!(refused.message.ends_with("java.lang.Long"));
+    }
+
+    #[test]
+    fn maps_that_are_alike_share_a_result_until_a_key_is_another() {
+        let mut rows = Rows::default();
+        let [a, b, c] = ["a", "b", "c"].map(|name| Cell::Text(rows.heap.put(name.as_bytes())));
+        let maps = [0; 4].map(|_| rows.alloc_from(&[a, Cell::Null, b, Cell::Null]));
+        let mut alike = Alike::of(maps[0]);
+        assert!(maps[1..].iter().all(|map| alike.extend(*map)));
+        rows.set_alike(alike);
+        let mut cache = LayoutCache::default();
+        let mut seen = |latest: &mut Latest, rows: &Rows, map: Span| {
+            let name = |key: &Key| key.name().unwrap().to_owned();
+            let make = |keys: &[Key]| Ok(keys.iter().map(name).collect::<String>());
+            cache.get(latest, rows, map, make).unwrap().clone()
+        };
+        // As a transform that renames: each map has its result before it is written into.
+        let mut latest = Latest::default();
+        for map in maps {
+            assert_eq!(seen(&mut latest, &rows, map), "ab");
+            rows.set(map, 2, c);
+        }
+        let mut latest = Latest::default();
+        let half = Span { len: 2, ..maps[0] };
+        for (map, wanted) in [(maps[0], "ac"), (half, "a"), (maps[3], "ac")] {
+            assert_eq!(seen(&mut latest, &rows, map), wanted);
+        }
     }
 }

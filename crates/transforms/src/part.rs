@@ -7,7 +7,7 @@
 //! referred to; in place only where the rows are apart ([`Rows::is_apart`]).
 
 use crate::fault::Fault;
-use data::{Batch, Cell, Mask, Reject, Roots, Rows, Schema, Span};
+use data::{AlikeInTurn, Batch, Cell, Mask, Reject, Roots, Rows, Schema, Span};
 use std::sync::Arc;
 
 /// What the `$Key` and `$Value` forms of a class differ in.
@@ -144,12 +144,16 @@ fn default_of(rows: &mut Rows, schema: Option<&Schema>, replace: bool) -> Cell {
 }
 
 /// Where the last map of these rows had a member, which is where most have it, and where its key lay: a
-/// key that lies there again is equal without a look at it. Each batch begins with a new one.
+/// key that lies there again is equal without a look at it, and a map that is known to be alike has the
+/// member there without a look at the key. Each pass over a batch begins with a new one, and writes into
+/// maps that are not shared only, once it has found their members.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Near {
     /// The place of the key in the map's cells.
     place: usize,
     key: Option<Span>,
+    /// Maps that have that key at that place, as was true when the pass came upon them.
+    alike: AlikeInTurn,
 }
 
 impl Near {
@@ -160,18 +164,24 @@ impl Near {
 
     /// The place of the value of a map's member of that name.
     #[inline]
-    pub(crate) fn find(&mut self, rows: &Rows, cells: &[Cell], name: &str) -> Option<usize> {
-        match (cells.get(self.place), self.key) {
+    pub(crate) fn find(&mut self, rows: &Rows, map: Span, name: &str) -> Option<usize> {
+        if self.alike.has(map) {
+            return Some(self.place + 1);
+        }
+        match (rows.cells(map).get(self.place), self.key) {
             (Some(Cell::Text(own)), Some(key)) if *own == key => Some(self.place + 1),
-            _ => self.search(rows, cells, name),
+            _ => self.search(rows, map, name),
         }
     }
 
-    fn search(&mut self, rows: &Rows, cells: &[Cell], name: &str) -> Option<usize> {
+    fn search(&mut self, rows: &Rows, map: Span, name: &str) -> Option<usize> {
+        let cells = rows.cells(map);
         if !cells.get(self.place).is_some_and(|key| is_text(rows, key, name)) {
+            self.alike = AlikeInTurn::default();
             let mut keys = cells.iter().step_by(2);
             self.place = keys.position(|key| is_text(rows, key, name))? * 2;
         }
+        self.alike = rows.alike_to(map);
         self.key = match cells.get(self.place) {
             Some(Cell::Text(key)) => Some(*key),
             _ => None,
@@ -183,9 +193,8 @@ impl Near {
 /// The value of a map's member of that name, null where there is none.
 #[inline]
 pub(crate) fn member_near<'a>(rows: &'a Rows, map: Span, name: &str, near: &mut Near) -> &'a Cell {
-    let cells = rows.cells(map);
-    let place = near.find(rows, cells, name);
-    place.and_then(|place| cells.get(place)).unwrap_or(&Cell::Null)
+    let place = near.find(rows, map, name);
+    place.and_then(|place| rows.cells(map).get(place)).unwrap_or(&Cell::Null)
 }
 
 /// Whether a map's key is that name.
@@ -227,6 +236,7 @@ pub(crate) fn member(rows: &Rows, map: Span, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use data::Alike;
 
     #[test]
     fn a_key_in_another_place_or_of_another_name_is_looked_at() {
@@ -243,8 +253,8 @@ mod tests {
             ([again, a], Some(1)),
         ] {
             let cells = [keys[0], Cell::Bool(true), keys[1], Cell::Bool(false)];
-            assert_eq!(near.find(&rows, &cells, "a"), wanted, "{keys:?}");
             let map = rows.alloc_from(&cells);
+            assert_eq!(near.find(&rows, map, "a"), wanted, "{keys:?}");
             let value = wanted.map_or(Cell::Null, |place| cells[place]);
             assert_eq!(*member_near(&rows, map, "a", &mut near), value);
         }
@@ -261,5 +271,24 @@ mod tests {
                 assert!(same_bytes(name.as_bytes(), name.clone().as_bytes()));
             }
         }
+    }
+
+    #[test]
+    fn members_of_maps_that_are_alike_are_where_one_has_them() {
+        let mut rows = Rows::default();
+        let [a, b] = ["a", "b"].map(|name| Cell::Text(rows.heap.put(name.as_bytes())));
+        let maps = [0; 3].map(|_| rows.alloc_from(&[a, Cell::Null, b, Cell::Null]));
+        let other = rows.alloc_from(&[b, Cell::Null, a, Cell::Null]);
+        let mut alike = Alike::of(maps[0]);
+        assert!(maps[1..].iter().all(|map| alike.extend(*map)));
+        rows.set_alike(alike);
+        let mut near = Near::default();
+        for (map, wanted) in
+            [(maps[0], 3), (maps[1], 3), (other, 1), (maps[0], 3), (other, 1), (maps[2], 3)]
+        {
+            assert_eq!(near.find(&rows, map, "b"), Some(wanted));
+        }
+        assert_eq!(near.find(&rows, Span { len: 2, ..maps[0] }, "b"), None);
+        assert_eq!(near.find(&rows, maps[0], "b"), Some(3));
     }
 }

@@ -82,14 +82,13 @@ pub(crate) fn batch(records: &[Record]) -> Batch {
 }
 
 /// Applies the transform to every record and gives the values back, or why one was refused, as
-/// `ExceptionClass: message`. Once over rows that may share cells, once over such as are apart.
+/// `ExceptionClass: message`. Over rows that may share cells, over such as are apart, and over such as
+/// also have room behind them.
 pub(crate) fn apply_all(
     transform: &mut dyn Transform,
     records: &[Record],
 ) -> Vec<Result<Pair, String>> {
-    let mut apart = batch(records);
-    apart.keys.set_apart(true);
-    apart.values.set_apart(true);
+    let mut apart = [0, 1, 2, 6].map(|room| with_room(records, room));
     let mut batch = batch(records);
     let before = batch.values.roots().to_vec();
     let cells: Vec<Value> = values(&batch);
@@ -102,10 +101,29 @@ pub(crate) fn apply_all(
     }
     batch.values.swap_roots(roots).unwrap();
     assert_eq!(values(&batch), cells, "the original changed");
-    transform.apply(&mut apart, &Mask::all(records.len()));
-    let again: Vec<_> = (0..records.len()).map(|row| outcome(&apart, row)).collect();
-    assert_eq!(again, seen, "in place");
+    for apart in &mut apart {
+        transform.apply(apart, &Mask::all(records.len()));
+        let again: Vec<_> = (0..records.len()).map(|row| outcome(apart, row)).collect();
+        assert_eq!(again, seen, "in place");
+    }
     seen
+}
+
+/// A batch whose rows are apart, with so many cells free behind each.
+fn with_room(records: &[Record], room: usize) -> Batch {
+    let mut made = batch(records);
+    for (rows, is_key) in [(&mut made.keys, true), (&mut made.values, false)] {
+        let raw = std::mem::take(rows);
+        rows.heap = raw.heap.clone();
+        for record in records {
+            let (schema, value) = if is_key { &record.key } else { &record.value };
+            let cell = rows.put_value(schema.as_deref(), value);
+            rows.push(schema.as_ref(), cell);
+            rows.leave_room(room);
+        }
+        rows.set_apart(true);
+    }
+    made
 }
 
 fn values(batch: &Batch) -> Vec<Value> {

@@ -23,7 +23,7 @@ pub(crate) mod strings;
 pub(crate) mod token;
 pub(crate) mod write;
 
-use crate::batch::{decode_batch, whole};
+use crate::batch::{Needs, decode_batch, whole};
 use api::{Converter, ConverterPlugin, EncodeError, Encoded, Result, Side, Topics};
 use config::Props;
 use data::{Batch, Cell, Rows, Schema, Span, ValueParts};
@@ -59,8 +59,7 @@ struct JsonConverter {
     shape: Shape,
     scratch: Scratch,
     heads: Heads,
-    /// In the batch before, so that the next one's vector need not grow.
-    cells_per_row: usize,
+    needs: Needs,
 }
 
 impl JsonConverter {
@@ -80,7 +79,7 @@ impl JsonConverter {
             shape: Shape::default(),
             scratch: Scratch::default(),
             heads: Heads::default(),
-            cells_per_row: 0,
+            needs: Needs::default(),
             options,
         })
     }
@@ -165,6 +164,7 @@ impl JsonConverter {
         }
         rows.truncate_cells(mark);
         self.scratch.clear();
+        self.shape.forget_order(mark);
         false
     }
 
@@ -207,20 +207,23 @@ impl Converter for JsonConverter {
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
         self.shape.begin_batch();
-        decode_batch(side, batch, self.cells_per_row, |parts, rows| {
+        let needs = self.needs.clone();
+        decode_batch(side, batch, &needs, |parts, rows| {
             let mark = rows.cell_mark();
             self.parts(parts, rows).map_err(|fault| {
                 rows.truncate_cells(mark);
                 self.scratch.clear();
+                self.shape.forget_order(mark);
                 fault.reject()
             })
         });
         let rows = match side {
-            Side::Key => &batch.keys,
-            Side::Value => &batch.values,
+            Side::Key => &mut batch.keys,
+            Side::Value => &mut batch.values,
             Side::Header => return,
         };
-        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+        rows.set_alike(self.shape.alike());
+        self.needs.learn(rows);
     }
 
     fn value_prefix(&self) -> Option<Arc<[u8]>> {

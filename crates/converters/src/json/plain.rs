@@ -11,7 +11,7 @@ use super::read::{Reader, raw};
 use super::repair::repair;
 use super::scan::Kind;
 use super::token::Token;
-use data::{Cell, Span, Width};
+use data::{Alike, Cell, Span, Width};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
@@ -29,6 +29,53 @@ pub(crate) struct Shape {
     seen: Vec<Option<Span>>,
     /// Names that were not kept since there was no room.
     strangers: usize,
+    order: Order,
+}
+
+/// The names of the record before, and which records of a batch have the same in the same order.
+#[derive(Debug, Default)]
+struct Order {
+    /// Places of the names in `tokens`; those that the record at work has in common with the one before
+    /// come first.
+    places: Vec<usize>,
+    /// Maps that have these names.
+    latest: Alike,
+    /// The most maps of one order before.
+    most: Alike,
+}
+
+impl Order {
+    /// Notes the name of member `number`, none where it is not one of the shape's. True as long as the
+    /// record has the names of the one before.
+    #[inline]
+    fn note(&mut self, number: usize, place: usize) -> bool {
+        if self.places.get(number) == Some(&place) {
+            return true;
+        }
+        self.places.truncate(number);
+        self.places.push(place);
+        false
+    }
+
+    /// Notes where the record's map is; `same` if its names were those of the one before.
+    #[inline]
+    fn end(&mut self, same: bool, map: Span) {
+        if !(same && self.places.len() * 2 == map.len as usize && self.latest.extend(map)) {
+            self.begin(map);
+        }
+    }
+
+    #[inline(never)]
+    fn begin(&mut self, map: Span) {
+        self.places.truncate(map.len as usize / 2);
+        if self.latest.maps() > self.most.maps() {
+            self.most = self.latest;
+        }
+        self.latest = match self.places.len() * 2 == map.len as usize {
+            true => Alike::of(map),
+            false => Alike::default(),
+        };
+    }
 }
 
 /// Names a shape may hold.
@@ -49,6 +96,20 @@ impl Shape {
     pub(crate) fn begin_batch(&mut self) {
         self.seen.clear();
         self.seen.resize(self.tokens.len(), None);
+        self.order = Order::default();
+    }
+
+    /// The record before, whose cells were to lie from `mark` on, failed: the next one has nothing in
+    /// common with it.
+    pub(crate) fn forget_order(&mut self, mark: usize) {
+        self.order.latest.truncate(mark);
+        self.order.begin(Span::EMPTY);
+    }
+
+    /// Most of this batch's maps that have the same names in the same order.
+    pub(crate) fn alike(&self) -> Alike {
+        let Order { latest, most, .. } = &self.order;
+        if latest.maps() > most.maps() { *latest } else { *most }
     }
 
     /// The place of a name that has no escapes; `None` where it was not known.
@@ -118,6 +179,7 @@ impl Reader<'_> {
         let mut expected = 0;
         let mut used = Used::default();
         let mut certain = true;
+        let (mut members, mut same) = (0, true);
         let mut more = self.scan.open(b'}', self.depth)?;
         self.depth += 1;
         while more {
@@ -128,6 +190,7 @@ impl Reader<'_> {
                 Some((place, token)) => {
                     expected = place + 1;
                     certain &= used.first(place);
+                    same &= shape.order.note(members, place);
                     let own = self.base.slice(at as u32 + 1, token.len() as u32 - 3);
                     shape.shared(place, own)
                 }
@@ -140,10 +203,12 @@ impl Reader<'_> {
                         Some(place) => {
                             expected = place + 1;
                             certain &= used.first(place);
+                            same &= shape.order.note(members, place);
                             shape.shared(place, own)
                         }
                         None => {
-                            certain = false;
+                            (certain, same) = (false, false);
+                            shape.order.places.clear();
                             own
                         }
                     }
@@ -152,14 +217,16 @@ impl Reader<'_> {
             self.scan.blank();
             self.scratch.cells.push(Cell::Text(key));
             self.plain_member()?;
+            members += 1;
             more = self.scan.more(b'}')?;
         }
         self.depth -= 1;
         if !certain {
+            shape.order.places.clear();
             self.drop_repeated(mark);
         }
-        let span = self.rows.alloc_from(self.scratch.cells.get(mark..).unwrap_or_default());
-        self.scratch.cells.truncate(mark);
+        let span = self.take(mark);
+        shape.order.end(same, span);
         Ok(Cell::Map(span))
     }
 

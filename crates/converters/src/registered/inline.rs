@@ -3,7 +3,7 @@
 
 use super::format::{Format, Written};
 use super::reject;
-use crate::batch::{Rejection, decode_batch, whole};
+use crate::batch::{Needs, Rejection, decode_batch, whole};
 use api::{Converter, EncodeError, Encoded, Error, Result, Side, Topics};
 use config::Props;
 use data::{Batch, Rows, Schema, Span};
@@ -43,8 +43,8 @@ pub(crate) fn inline<F: Format>(text: &str, props: &Props) -> Result<Box<dyn Con
     let reader = reader.map_err(|why| {
         Error::config(format!("the given schema is no {} schema: {why}", F::KIND))
     })?;
-    let (writers, cells_per_row) = (Vec::new(), 0);
-    Ok(Box::new(Inline { format, reader, schema, framed, writers, cells_per_row }))
+    let (writers, needs) = (Vec::new(), Needs::default());
+    Ok(Box::new(Inline { format, reader, schema, framed, writers, needs }))
 }
 
 type Kept<W> = (Option<Arc<Schema>>, Result<W, String>);
@@ -56,7 +56,7 @@ struct Inline<F: Format> {
     framed: bool,
     /// The latest first.
     writers: Vec<Kept<F::Writer>>,
-    cells_per_row: usize,
+    needs: Needs,
 }
 
 impl<F: Format> Inline<F> {
@@ -96,7 +96,7 @@ impl<F: Format> Converter for Inline<F> {
 
     fn decode(&mut self, side: Side, batch: &mut Batch) {
         let (format, reader, framed) = (&mut self.format, &mut self.reader, self.framed);
-        decode_batch(side, batch, self.cells_per_row, |parts, rows| {
+        decode_batch(side, batch, &self.needs, |parts, rows| {
             whole(parts, rows, |bytes, place, rows| {
                 let (bytes, place) = match framed {
                     true => behind_id::<F>(bytes, place)?,
@@ -108,7 +108,7 @@ impl<F: Format> Converter for Inline<F> {
             })
         });
         let rows = if side == Side::Key { &batch.keys } else { &batch.values };
-        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+        self.needs.learn(rows);
     }
 
     fn encode(

@@ -23,7 +23,7 @@ mod tests;
 pub(crate) use format::{Format, Written};
 pub(crate) use inline::{INLINE, inline};
 
-use crate::batch::{Rejection, decode_batch_by_row, whole};
+use crate::batch::{Needs, Rejection, decode_batch_by_row, whole};
 use api::{Cancel, Check, Checking, Converter, EncodeError, Encoded, Error, Result, Side, Topics};
 use asking::Asking;
 use config::{ConfigDef, Props};
@@ -61,7 +61,7 @@ pub(crate) fn make<F: Format>(props: &Props, side: Side) -> Result<Box<dyn Conve
         registry,
         options,
         key: side == Side::Key,
-        cells_per_row: 0,
+        needs: Needs::default(),
     }))
 }
 
@@ -73,8 +73,7 @@ struct RegisteredConverter<F: Format> {
     writers: Writers<F::Writer>,
     /// Which side it serves when it writes.
     key: bool,
-    /// In the batch before, so that the next one's vector need not grow.
-    cells_per_row: usize,
+    needs: Needs,
 }
 
 impl<F: Format> Converter for RegisteredConverter<F> {
@@ -121,7 +120,7 @@ impl<F: Format> Converter for RegisteredConverter<F> {
         let in_header = options.side(side == Side::Key).id_from_header && raw.has_headers();
         let mut names = SchemaNames::default();
         let (mut last, mut head) = (None, None);
-        decode_batch_by_row(side, batch, self.cells_per_row, |row, parts, rows| {
+        decode_batch_by_row(side, batch, &self.needs, |row, parts, rows| {
             whole(parts, rows, |bytes, place, rows| {
                 if let (Some(last), Some(head)) = (last, &head)
                     && let Some((own, payload)) = bytes.split_first_chunk::<5>()
@@ -146,7 +145,7 @@ impl<F: Format> Converter for RegisteredConverter<F> {
             batch.schemas = names;
         }
         let rows = if side == Side::Key { &batch.keys } else { &batch.values };
-        self.cells_per_row = rows.cell_mark().div_ceil(rows.len().max(1));
+        self.needs.learn(rows);
     }
 
     fn encode(

@@ -388,3 +388,55 @@ fn names_are_where_the_first_record_of_the_batch_has_them() {
         assert_eq!(names(&batch, 0) == names(&batch, 2), round >= 2);
     }
 }
+
+#[test]
+fn maps_of_one_order_are_said_to_be_alike_and_no_others() {
+    let mut converter = converter(JSON, &[("schemas.enable", "false")]);
+    let (one, other) = (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#);
+    let broken = [r#"{"a":1,"b":}"#, r#"{"a":1,"b":2} 3"#];
+    let repeated = r#"{"a":1,"b":2,"a":3}"#;
+    let unknown = r#"{"a":1,"\u0062":2}"#;
+    let cases: [(&[&str], &[usize]); 7] = [
+        (&[one, one, other, one, one, one], &[3, 4, 5]),
+        (&[one, one, one, broken[0], one, one], &[0, 1, 2]),
+        (&[one, one, one, broken[1], one, one], &[0, 1, 2]),
+        (&[one, broken[1], one, one, r#"{"a":1}"#, "5", r#"{"a":1,"b":2,"c":3}"#], &[2, 3]),
+        (&[one, repeated, one, one, repeated], &[2, 3]),
+        (&[unknown, one, one, "null", one, unknown], &[1, 2, 4]),
+        (&[one, other, one, other], &[]),
+    ];
+    for (records, wanted) in cases {
+        // The first time round the names are learnt.
+        for round in 0..2 {
+            let values: Vec<_> = records.iter().map(|record| Some(record.as_bytes())).collect();
+            let mut batch = batch(&values);
+            converter.decode(Side::Value, &mut batch);
+            let alike = batch.values.alike();
+            let has = |row: &usize| match batch.values.root(*row) {
+                Cell::Map(span) => alike.has(span),
+                _ => false,
+            };
+            let seen: Vec<usize> = (0..records.len()).filter(has).collect();
+            assert!(round == 0 || seen == wanted, "{records:?} {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_have_the_room_behind_them_that_those_before_were_asked_for() {
+    let values = [r#"{"a":1}"#, "5", r#"{"b":{"c":1}}"#, "x"].map(|text| Some(text.as_bytes()));
+    let mut converter = converter(JSON, &[("schemas.enable", "false")]);
+    for round in 0..3 {
+        let mut batch = batch(&values);
+        converter.decode(Side::Value, &mut batch);
+        let read = [r#"{"a":1}"#, "5", r#"{"b":{"c":1}}"#, "reject"];
+        assert_eq!(seen(&batch), read);
+        for row in [0, 2] {
+            let Cell::Map(span) = batch.values.root(row) else { panic!() };
+            let longer = batch.values.extended_here(span, 2);
+            assert_eq!(longer.is_some(), round > 0, "{round} {row}");
+            assert_eq!(seen(&batch), read);
+        }
+        batch.values.ask_room(2);
+    }
+}

@@ -166,7 +166,7 @@ impl Cast {
                 None => {
                     let all = fields.iter().map(|(field, _)| field.as_str());
                     let name = names.get(rows, index, all);
-                    copy.add(rows, name);
+                    (copy, _) = copy.add(rows, name);
                 }
             }
         }

@@ -6,7 +6,7 @@
 //! Invariant: the text is what [`DatePattern::format_nanos`] writes.
 
 use super::fields::Moment;
-use super::format::{pair, write_item};
+use super::format::{pair_of, write_item};
 use super::{DatePattern, DateZone, Item};
 use data::DAY_MS;
 
@@ -23,6 +23,9 @@ enum Clock {
 /// Digits of a fraction that mean something.
 const FRACTION_MAX: usize = 9;
 
+/// A text of at most so many bytes is copied as so many, which takes no call.
+const SHORT_MAX: usize = 32;
+
 /// The text that a pattern wrote last. Belongs to that pattern.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastText {
@@ -31,19 +34,28 @@ pub(crate) struct LastText {
     day_ms: Option<i64>,
     /// The minute of the day.
     minute: u32,
+    /// The text of that minute. Its seconds are any: they are written where the text is copied to,
+    /// since bytes that were written one by one are waited for by who copies them as a whole.
     text: Vec<u8>,
-    clocks: Vec<(usize, Clock)>,
+    /// The beginning of the text, zeros behind it.
+    short: [u8; SHORT_MAX],
+    /// Places of hours and minutes.
+    minutes: Vec<(usize, Clock)>,
+    /// Places of seconds and their fractions.
+    seconds: Vec<(usize, Clock)>,
     scratch: String,
 }
 
 impl DatePattern {
-    /// The text of a moment, given as in [`DatePattern::format_nanos`].
-    pub(crate) fn format_again<'a>(
+    /// Appends the text of a moment, given as in [`DatePattern::format_nanos`].
+    #[inline]
+    pub(crate) fn format_again(
         &self,
-        last: &'a mut LastText,
+        last: &mut LastText,
         epoch_ms: i64,
         nanos: u32,
-    ) -> &'a [u8] {
+        out: &mut Vec<u8>,
+    ) {
         let nanos = nanos.min(999_999);
         let offset_ms = match self.zone {
             DateZone::Utc => Some(0),
@@ -54,21 +66,28 @@ impl DatePattern {
         let since = local_ms.zip(last.day_ms).and_then(|(ms, day_ms)| ms.checked_sub(day_ms));
         match since {
             // Less than a day.
-            Some(since @ 0..DAY_MS) => last.change(since as u32, nanos),
-            _ => self.write_whole(last, local_ms, (epoch_ms, nanos)),
+            Some(since @ 0..DAY_MS) => last.append(since as u32, nanos, out),
+            _ => {
+                self.write_whole(last, local_ms, (epoch_ms, nanos));
+                out.extend_from_slice(&last.text);
+            }
         }
-        &last.text
     }
 
     #[cold]
     fn write_whole(&self, last: &mut LastText, local_ms: Option<i64>, at: (i64, u32)) {
         let moment = Moment::new(at.0, &self.zone);
         last.scratch.clear();
-        last.clocks.clear();
+        last.minutes.clear();
+        last.seconds.clear();
         let mut steady = true;
         for item in &self.items {
+            let place = last.scratch.len();
             match clock(item) {
-                Ok(Some(clock)) => last.clocks.push((last.scratch.len(), clock)),
+                Ok(Some(clock @ (Clock::Hour | Clock::Minute))) => {
+                    last.minutes.push((place, clock));
+                }
+                Ok(Some(clock)) => last.seconds.push((place, clock)),
                 Ok(None) => {}
                 Err(()) => steady = false,
             }
@@ -99,42 +118,72 @@ fn clock(item: &Item) -> Result<Option<Clock>, ()> {
 }
 
 impl LastText {
-    /// Bytes of the text.
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
+    /// Bytes that so many texts take which are like the last one.
+    pub(crate) fn room(&self, texts: usize) -> usize {
+        texts * self.text.len() + SHORT_MAX
     }
 
-    fn change(&mut self, of_day_ms: u32, nanos: u32) {
+    /// Appends the text of a moment of the same day.
+    #[inline]
+    fn append(&mut self, of_day_ms: u32, nanos: u32, out: &mut Vec<u8>) {
         let minute = of_day_ms / 60_000;
-        let same = std::mem::replace(&mut self.minute, minute) == minute;
-        for (at, clock) in &self.clocks {
-            if same && matches!(clock, Clock::Hour | Clock::Minute) {
-                continue;
-            }
-            let two = |number: u32| pair(number as usize).as_bytes();
-            let (digits, number) = match clock {
-                Clock::Hour => (2, of_day_ms / 3_600_000),
-                Clock::Minute => (2, minute % 60),
-                Clock::Second => (2, of_day_ms / 1_000 % 60),
-                Clock::Fraction(digits) => (*digits, of_day_ms % 1_000),
-            };
-            let Some(slot) = self.text.get_mut(*at..*at + digits) else { continue };
-            match slot {
-                [_, _] => slot.copy_from_slice(two(number)),
-                [hundreds, rest @ ..] if rest.len() == 2 => {
-                    *hundreds = b'0' + (number / 100) as u8;
-                    rest.copy_from_slice(two(number % 100));
+        if minute != self.minute {
+            self.begin_minute(minute);
+        }
+        let start = out.len();
+        if self.text.len() <= SHORT_MAX {
+            out.extend_from_slice(&self.short);
+            out.truncate(start + self.text.len());
+        } else {
+            out.extend_from_slice(&self.text);
+        }
+        let text = out.get_mut(start..).unwrap_or_default();
+        let of_minute_ms = of_day_ms - minute * 60_000;
+        let (second, ms) = (of_minute_ms / 1_000, of_minute_ms % 1_000);
+        for (at, clock) in &self.seconds {
+            let Some(rest) = text.get_mut(*at..) else { continue };
+            match clock {
+                Clock::Fraction(3) => {
+                    if let Some([hundreds, tens, ones]) = rest.first_chunk_mut() {
+                        *hundreds = b'0' + (ms / 100) as u8;
+                        [*tens, *ones] = pair_of(ms % 100);
+                    }
                 }
-                _ => {
-                    let mut left = number * 1_000_000 + nanos;
-                    left /= 10_u32.pow((FRACTION_MAX - digits.min(FRACTION_MAX)) as u32);
-                    for digit in slot.iter_mut().rev() {
-                        *digit = b'0' + (left % 10) as u8;
-                        left /= 10;
+                Clock::Fraction(digits) => {
+                    let slot = rest.get_mut(..*digits).unwrap_or_default();
+                    write_fraction(slot, ms * 1_000_000 + nanos);
+                }
+                Clock::Hour | Clock::Minute | Clock::Second => {
+                    if let Some(slot) = rest.first_chunk_mut() {
+                        *slot = pair_of(second);
                     }
                 }
             }
         }
+    }
+
+    /// Writes hours and minutes into the text.
+    #[inline(never)]
+    fn begin_minute(&mut self, minute: u32) {
+        self.minute = minute;
+        for (at, clock) in &self.minutes {
+            let number = if *clock == Clock::Hour { minute / 60 } else { minute % 60 };
+            if let Some(slot) = self.text.get_mut(*at..).and_then(<[u8]>::first_chunk_mut) {
+                *slot = pair_of(number);
+            }
+        }
+        for (short, byte) in self.short.iter_mut().zip(&self.text) {
+            *short = *byte;
+        }
+    }
+}
+
+/// Writes the first digits of a second's nanoseconds.
+fn write_fraction(slot: &mut [u8], nanos: u32) {
+    let mut left = nanos / 10_u32.pow((FRACTION_MAX - slot.len().min(FRACTION_MAX)) as u32);
+    for digit in slot.iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
     }
 }
 
@@ -151,6 +200,9 @@ mod tests {
             "EEE, d MMM y HH:mm:ss z",
             "SSSSSSSSS SSSSSSSSSSSS SSSS mm",
             "h:mm a",
+            "'thirty-one bytes of text' HH:mm",
+            "'thirty-two bytes of text' HHmmss",
+            "'more than thirty-two bytes of text' HH:mm:ss.SSSSS",
             "H:m:s.S yyyyMMdd",
             "G yy DDD ww",
             "",
@@ -169,8 +221,10 @@ mod tests {
                         let nanos = at as u32 * 98_765;
                         let mut wanted = String::new();
                         pattern.format_nanos(ms, nanos, &mut wanted);
-                        let seen = pattern.format_again(&mut last, ms, nanos);
-                        assert_eq!(std::str::from_utf8(seen), Ok(wanted.as_str()), "{text} {ms}");
+                        let mut seen = b"before ".to_vec();
+                        pattern.format_again(&mut last, ms, nanos, &mut seen);
+                        let seen = String::from_utf8(seen).unwrap();
+                        assert_eq!(seen, format!("before {wanted}"), "{text} {ms}");
                     }
                 }
             }

@@ -38,17 +38,21 @@ fn name(names: &[&'static str], number: i64, long: bool) -> &'static str {
     if long { name } else { name.get(..3).unwrap_or(name) }
 }
 
-/// The decimal digits of 0 to 99, two each.
-const PAIRS: &str = "0001020304050607080910111213141516171819\
-                     2021222324252627282930313233343536373839\
-                     4041424344454647484950515253545556575859\
-                     6061626364656667686970717273747576777879\
-                     8081828384858687888990919293949596979899";
+/// The decimal digits of 0 to 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < pairs.len() {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
 
 /// The two digits of a number below 100.
 #[inline]
-pub(super) fn pair(number: usize) -> &'static str {
-    PAIRS.get(number * 2..number * 2 + 2).unwrap_or("00")
+pub(super) fn pair_of(number: u32) -> [u8; 2] {
+    *PAIRS.get(number as usize).unwrap_or(b"00")
 }
 
 pub(super) fn write(pattern: &DatePattern, epoch_ms: i64, nanos: u32, out: &mut String) {
@@ -118,11 +122,12 @@ fn write_year(year: i64, count: usize, out: &mut String) {
 
 /// Writes a number with at least so many digits.
 fn write_number(number: i64, digits: usize, out: &mut String) {
-    match (usize::try_from(number), digits) {
-        (Ok(number @ 0..100), 2) => return out.push_str(pair(number)),
+    let mut push = |number: u32| out.extend(pair_of(number).map(char::from));
+    match (u32::try_from(number), digits) {
+        (Ok(number @ 0..100), 2) => return push(number),
         (Ok(number @ 0..10_000), 4) => {
-            out.push_str(pair(number / 100));
-            return out.push_str(pair(number % 100));
+            push(number / 100);
+            return push(number % 100);
         }
         _ => {}
     }

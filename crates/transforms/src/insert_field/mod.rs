@@ -104,7 +104,7 @@ struct InsertField {
     static_value: String,
     replace: bool,
     schemas: SchemaCache<Arc<Schema>>,
-    /// Where a map has members of the insertions' names.
+    /// Where a map has members of the insertions' names; nothing if it has none and they differ.
     places: LayoutCache<Vec<Option<usize>>>,
     /// Whether two insertions have one name.
     repeats: bool,
@@ -164,14 +164,19 @@ struct Texts {
 }
 
 impl Texts {
-    fn topic(&mut self, rows: &mut Rows, topic: &Arc<str>) -> Span {
-        match &self.topic {
-            Some((known, span)) if Arc::ptr_eq(known, topic) => *span,
-            _ => {
-                let span = rows.heap.put(topic.as_bytes());
-                self.topic = Some((topic.clone(), span));
-                span
+    /// Sees to it that the text of what is inserted is in the heap.
+    #[inline(always)]
+    fn prepare(&mut self, rows: &mut Rows, what: What, topic: &Arc<str>, fixed: &str) {
+        match what {
+            What::Topic => {
+                if !self.topic.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, topic)) {
+                    self.topic = Some((topic.clone(), rows.heap.put(topic.as_bytes())));
+                }
             }
+            What::Static => {
+                self.fixed.get_or_insert_with(|| rows.heap.put(fixed.as_bytes()));
+            }
+            What::Partition | What::Offset | What::Timestamp => {}
         }
     }
 }
@@ -210,12 +215,15 @@ impl InsertField {
         let span = struct_only(PURPOSE, schema, &row.cell)?;
         let insertions = &self.insertions;
         let extended = self.schemas.get(schema, |schema| extend(schema, insertions))?;
+        let record = (batch, row.number);
+        for insertion in insertions {
+            texts.prepare(rows, insertion.what, batch.topic(row.number), &self.static_value);
+        }
         let copy = copy_struct(rows, schema, span, insertions.len(), self.replace)?;
-        let first = schema.fields().len();
-        for (index, insertion) in insertions.iter().enumerate() {
-            let at = (copy, first + index);
+        let slots = rows.cells_mut(copy).iter_mut().skip(schema.fields().len());
+        for (insertion, slot) in insertions.iter().zip(slots) {
             let what = insertion.what;
-            insert(what, rows, at, (batch, row.number), texts, &self.static_value)?;
+            what.insert(slot, record, texts)?;
             if insertion.required && what == What::Timestamp && !what.is_known(batch, row.number) {
                 return Err(Fault::data(format!(
                     "The record has no timestamp for the required field: {}",
@@ -240,27 +248,55 @@ impl InsertField {
         let places = places.get(&mut texts.latest, rows, span, |keys| {
             let is = |key: &Key, name: &str| key.name().is_ok_and(|key| key == name);
             let place = |one: &Insertion| keys.iter().position(|key| is(key, &one.name));
-            Ok(insertions.iter().map(|one| place(one).map(|pair| pair * 2 + 1)).collect())
+            let places = insertions.iter().map(|one| place(one).map(|pair| pair * 2 + 1));
+            let places: Vec<Option<usize>> = places.collect();
+            let fresh = !*repeats && places.iter().all(Option::is_none);
+            Ok(if fresh { Vec::new() } else { places })
         })?;
+        let record = (batch, row.number);
+        let mut all_known = true;
+        for insertion in &*insertions {
+            texts.prepare(rows, insertion.what, batch.topic(row.number), static_value);
+            all_known &= insertion.what.is_known(batch, row.number);
+        }
+        let names = |rows: &mut Rows, index: usize, texts: &mut Texts| {
+            texts.names.get(rows, index, insertions.iter().map(|one| one.name.as_str()))
+        };
+        if places.is_empty() && all_known && rows.is_apart() {
+            names(rows, 0, texts);
+            rows.ask_room(insertions.len() * 2);
+            if let Some((longer, free)) = rows.extended_by(span, insertions.len() * 2) {
+                let pairs = free.chunks_exact_mut(2).zip(texts.names.all());
+                for (insertion, (pair, name)) in insertions.iter().zip(pairs) {
+                    let [key, value] = pair else { continue };
+                    *key = Cell::Text(*name);
+                    insertion.what.insert(value, record, texts)?;
+                }
+                roots.push(None, Cell::Map(longer));
+                return Ok(());
+            }
+        }
         let mut copy = MapCopy::new(rows, span, insertions.len());
-        for (index, (insertion, place)) in insertions.iter().zip(places).enumerate() {
-            let what = insertion.what;
-            if !what.is_known(batch, row.number) {
+        for (index, insertion) in insertions.iter().enumerate() {
+            if !insertion.what.is_known(batch, row.number) {
                 continue;
             }
+            let place = places.get(index).copied().flatten();
             // What is there already is replaced, also what was inserted just now.
             let place = match place
                 .or_else(|| repeats.then(|| copy.find_added(rows, &insertion.name)).flatten())
             {
                 Some(place) => place,
                 None => {
-                    let all = insertions.iter().map(|one| one.name.as_str());
-                    let name = texts.names.get(rows, index, all);
-                    copy.add(rows, name)
+                    let name = names(rows, index, texts);
+                    let (longer, place) = copy.add(rows, name);
+                    copy = longer;
+                    place
                 }
             };
-            let at = (copy.cells(), place);
-            insert(what, rows, at, (batch, row.number), texts, static_value)?;
+            let mut cell = Cell::Null;
+            insertion.what.insert(&mut cell, record, texts)?;
+            rows.set(copy.cells(), place, cell);
         }
         roots.push(None, copy.finish());
         Ok(())
@@ -288,46 +324,45 @@ impl What {
             What::Topic | What::Offset | What::Static => true,
         }
     }
+
+    /// Writes the value to insert into its place; nothing where the record does not know it. Its text is
+    /// prepared.
+    #[inline(always)]
+    fn insert(
+        self,
+        slot: &mut Cell,
+        (batch, row): (&Batch, usize),
+        texts: &Texts,
+    ) -> Result<(), Fault> {
+        match self {
+            What::Topic => {
+                let topic = texts.topic.as_ref().map_or(Span::EMPTY, |(_, span)| *span);
+                *slot = Cell::Text(topic);
+            }
+            What::Partition => {
+                if let Some(partition) = batch.partition(row) {
+                    *slot = Cell::Int(partition.into(), Width::W32);
+                }
+            }
+            What::Offset => match (batch.origin, batch.offset(row)) {
+                (Origin::Sink, Some(offset)) => *slot = Cell::int(offset),
+                _ => return Err(no_offset()),
+            },
+            What::Timestamp => {
+                if let Some(timestamp) = batch.timestamp(row) {
+                    *slot = Cell::int(timestamp);
+                }
+            }
+            What::Static => *slot = Cell::Text(texts.fixed.unwrap_or(Span::EMPTY)),
+        }
+        Ok(())
+    }
 }
 
-/// Writes the value to insert into its place; nothing where the record does not know it.
-#[inline]
-fn insert(
-    what: What,
-    rows: &mut Rows,
-    (span, index): (Span, usize),
-    (batch, row): (&Batch, usize),
-    texts: &mut Texts,
-    fixed: &str,
-) -> Result<(), Fault> {
-    match what {
-        What::Topic => {
-            let topic = texts.topic(rows, batch.topic(row));
-            rows.set(span, index, Cell::Text(topic));
-        }
-        What::Partition => {
-            if let Some(partition) = batch.partition(row) {
-                rows.set(span, index, Cell::Int(partition.into(), Width::W32));
-            }
-        }
-        What::Offset => match (batch.origin, batch.offset(row)) {
-            (Origin::Sink, Some(offset)) => rows.set(span, index, Cell::int(offset)),
-            _ => {
-                return Err(Fault::data(format!(
-                    "Only SinkRecord supported for [{PURPOSE}], found: \
-                     org.apache.kafka.connect.source.SourceRecord"
-                )));
-            }
-        },
-        What::Timestamp => {
-            if let Some(timestamp) = batch.timestamp(row) {
-                rows.set(span, index, Cell::int(timestamp));
-            }
-        }
-        What::Static => {
-            let text = *texts.fixed.get_or_insert_with(|| rows.heap.put(fixed.as_bytes()));
-            rows.set(span, index, Cell::Text(text));
-        }
-    }
-    Ok(())
+#[cold]
+fn no_offset() -> Fault {
+    Fault::data(format!(
+        "Only SinkRecord supported for [{PURPOSE}], found: \
+         org.apache.kafka.connect.source.SourceRecord"
+    ))
 }

@@ -143,7 +143,7 @@ impl MaskField {
             let Some(place) = copy.find(rows, &field.name, near) else {
                 let all = self.fields.iter().map(|field| field.name.as_str());
                 let name = texts.names.get(rows, index, all);
-                copy.add(rows, name);
+                (copy, _) = copy.add(rows, name);
                 continue;
             };
             let old = rows.cells(copy.cells()).get(place);

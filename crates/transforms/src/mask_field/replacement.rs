@@ -124,13 +124,12 @@ impl Class {
 
     #[inline]
     pub(super) fn of_cell(rows: &Rows, cell: &Cell) -> Class {
-        let integer = |digits: &[u8]| digits.iter().all(|b| b.is_ascii_digit() || *b == b'-');
         match *cell {
             Cell::Bool(_) => Class::Bool,
             Cell::Int(_, width) => Class::Int(width),
             Cell::Float32(_) => Class::Float32,
             Cell::Float(_) => Class::Float,
-            Cell::Number(span) if integer(rows.bytes(span)) => Class::BigInteger,
+            Cell::Number(span) if is_integer(rows, span) => Class::BigInteger,
             Cell::Number(_) => Class::Float,
             Cell::Text(_) => Class::Text,
             Cell::Decimal { .. } => Class::Decimal(None),
@@ -160,6 +159,22 @@ impl Class {
         }
     }
 }
+
+/// Whether a number is written as an integer. One with a few digits that was fetched is not, or its cell
+/// would be an integer: its bytes may be far away.
+#[inline]
+fn is_integer(rows: &Rows, digits: Span) -> bool {
+    let fetched = rows.heap.is_fetched(digits);
+    !(fetched && matches!(digits.len, 3..=FETCHED_DIGITS_MAX)) && all_digits(rows.bytes(digits))
+}
+
+#[inline(never)]
+fn all_digits(digits: &[u8]) -> bool {
+    digits.iter().all(|b| b.is_ascii_digit() || *b == b'-')
+}
+
+/// Any integer of as many digits has 64 bits.
+const FETCHED_DIGITS_MAX: u32 = 18;
 
 /// A value that takes another's place.
 #[derive(Clone, Debug, PartialEq)]

@@ -160,7 +160,7 @@ impl Transform for TimestampConverter {
     fn apply(&mut self, batch: &mut Batch, selected: &Mask) {
         let (class, part) = (self.class, self.part);
         let mut known = (Names::default(), Near::default());
-        let bytes = batch.len() * self.format.text_bytes();
+        let bytes = self.format.text_bytes(batch.len());
         part.rows_mut(batch).heap.reserve(bytes);
         rewrite_apart(class, part, batch, selected, |rows, _, row, roots| {
             match (row.schema, self.field.is_empty()) {
@@ -203,11 +203,13 @@ impl TimestampConverter {
         let TimestampConverter { field, targets, format, replace, .. } = self;
         let plan =
             self.schemas.get(schema, |schema| plan(schema, field, targets, format, *replace))?;
-        let cell = match span {
-            Some(span) => Cell::Struct(convert_struct(rows, schema, plan, format, span, *replace)?),
-            None => Cell::Null,
+        let Some(span) = span else {
+            roots.push(Some(&plan.schema), Cell::Null);
+            return Ok(());
         };
-        roots.push(Some(&plan.schema), cell);
+        let copy = copy_struct(rows, schema, span, 0, *replace)?;
+        plan.convert(rows, schema, format, copy)?;
+        roots.push(Some(&plan.schema), Cell::Struct(copy));
         Ok(())
     }
 
@@ -229,7 +231,7 @@ impl TimestampConverter {
             }
             None => {
                 let name = names.get(rows, 0, [self.field.as_str()].into_iter());
-                copy.add(rows, name);
+                (copy, _) = copy.add(rows, name);
             }
         }
         roots.push(None, copy.finish());
@@ -265,7 +267,8 @@ fn plan(
     if let Some(default) = schema.default() {
         let mut rows = Rows::default();
         if let Cell::Struct(span) = rows.put_value(Some(schema), default) {
-            let new = convert_struct(&mut rows, schema, &plan, format, span, replace)?;
+            let new = copy_struct(&mut rows, schema, span, 0, replace)?;
+            plan.convert(&mut rows, schema, format, new)?;
             let default = rows.value(Some(&plan.schema), Cell::Struct(new));
             let built = builder.default(default).build().map_err(Fault::from_schema)?;
             plan.schema = Arc::new(built);
@@ -274,23 +277,24 @@ fn plan(
     Ok(plan)
 }
 
-/// The copy of a struct with its field converted.
-fn convert_struct(
-    rows: &mut Rows,
-    schema: &Schema,
-    plan: &Plan,
-    format: &mut Format,
-    span: Span,
-    replace: bool,
-) -> Result<Span, Fault> {
-    let copy = copy_struct(rows, schema, span, 0, replace)?;
-    if let Some((index, source)) = &plan.field
-        && let Some(field) = schema.fields().get(*index)
-    {
-        match source {
-            Ok(source) => format.convert_at(rows, *source, &field.schema, (copy, *index))?,
-            Err(fault) => return Err(fault.clone()),
+impl Plan {
+    /// Converts the field of a struct that may be changed.
+    #[inline]
+    fn convert(
+        &self,
+        rows: &mut Rows,
+        schema: &Schema,
+        format: &mut Format,
+        span: Span,
+    ) -> Result<(), Fault> {
+        if let Some((index, source)) = &self.field
+            && let Some(field) = schema.fields().get(*index)
+        {
+            match source {
+                Ok(source) => format.convert_at(rows, *source, &field.schema, (span, *index))?,
+                Err(fault) => return Err(fault.clone()),
+            }
         }
+        Ok(())
     }
-    Ok(copy)
 }

@@ -112,9 +112,12 @@ impl Format {
         Format { target, precision, text: text.to_owned(), pattern, last: LastText::default() }
     }
 
-    /// Bytes that a text takes, as the last one did.
-    pub(super) fn text_bytes(&self) -> usize {
-        self.last.len()
+    /// Bytes that the texts of so many values take.
+    pub(super) fn text_bytes(&self, values: usize) -> usize {
+        match self.target {
+            Target::Text => self.last.room(values),
+            _ => 0,
+        }
     }
 
     /// Converts a value of a schema. A null stays null.
@@ -259,11 +262,11 @@ impl Format {
     fn write(&mut self, rows: &mut Rows, moment: Moment) -> Span {
         let (ms, nanos) = moment.floor();
         // The configuration is refused where this target has no pattern.
-        let text = match &self.pattern {
-            Some(pattern) => pattern.format_again(&mut self.last, ms, nanos),
-            None => b"",
-        };
-        rows.heap.put(text)
+        rows.heap.put_with(|out| {
+            if let Some(pattern) = &self.pattern {
+                pattern.format_again(&mut self.last, ms, nanos, out);
+            }
+        })
     }
 }
 

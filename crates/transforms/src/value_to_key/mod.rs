@@ -6,7 +6,7 @@
 
 use api::{Transform, TransformPlugin};
 use config::{Config, ConfigErrors, Props};
-use data::{Batch, Cell, Mask, Roots, Rows, Run, Schema, SchemaBuilder};
+use data::{Batch, Cell, Mask, Roots, Rows, Run, Schema, SchemaBuilder, Span};
 use std::sync::Arc;
 
 use crate::fault::Fault;
@@ -51,8 +51,6 @@ struct ValueToKey {
     paths: Vec<FieldPath>,
     replace: bool,
     plans: SchemaCache<Plan>,
-    /// The cells of one key.
-    cells: Vec<Cell>,
 }
 
 /// The key's schema and where its fields come from.
@@ -69,30 +67,35 @@ impl ValueToKey {
             paths: config.fields.iter().map(path).collect::<Result<_, _>>()?,
             replace: config.replace_null_with_default,
             plans: SchemaCache::default(),
-            cells: Vec::new(),
         })
     }
 
     fn of_map(
-        &mut self,
+        &self,
         (names, nears): (&[Cell], &mut [Near]),
         keys: &mut Rows,
         values: &mut Rows,
-        value: Cell,
-    ) -> Result<Cell, Fault> {
-        let map = map_only(PURPOSE, values, &value)?;
-        self.cells.clear();
-        for ((path, name), near) in self.paths.iter().zip(names).zip(nears) {
-            self.cells.push(*name);
+        value: &Cell,
+    ) -> Result<Span, Fault> {
+        let map = map_only(PURPOSE, values, value)?;
+        let key = keys.alloc(names.len() * 2);
+        for (at, ((path, name), near)) in self.paths.iter().zip(names).zip(nears).enumerate() {
+            let place = at * 2..at * 2 + 2;
             match path.near(values, map, near) {
-                Some(cell) if keys.adopts_as_it_is(values, cell) => self.cells.push(*cell),
+                Some(cell) if keys.adopts_as_it_is(values, cell) => {
+                    if let Some([own, value]) = keys.cells_mut(key).get_mut(place) {
+                        (*own, *value) = (*name, *cell);
+                    }
+                }
                 _ => {
                     let found = path.find(values, map)?;
-                    self.cells.push(keys.adopt(values, found));
+                    let found = keys.adopt(values, found);
+                    keys.set(key, place.start, *name);
+                    keys.set(key, place.start + 1, found);
                 }
             }
         }
-        Ok(Cell::Map(keys.alloc_from(&self.cells)))
+        Ok(key)
     }
 
     fn of_struct(
@@ -105,12 +108,12 @@ impl ValueToKey {
         let fields = struct_only(PURPOSE, schema, &value)?;
         let paths = &self.paths;
         let plan = self.plans.get(schema, |schema| plan(paths, schema))?;
-        self.cells.clear();
+        let key = keys.alloc(plan.fields.len());
         for (at, field) in plan.fields.iter().enumerate() {
             if let Some(cell) = field.near(values, fields)
                 && keys.adopts_as_it_is(values, cell)
             {
-                self.cells.push(*cell);
+                keys.set(key, at, *cell);
                 continue;
             }
             let found = field.cell(values, fields, self.replace);
@@ -120,9 +123,9 @@ impl ValueToKey {
             {
                 return Err(Fault::null_for_required(&field.name, &field.schema));
             }
-            self.cells.push(keys.adopt(values, found));
+            let found = keys.adopt(values, found);
+            keys.set(key, at, found);
         }
-        let key = keys.alloc_from(&self.cells);
         roots.push(Some(&plan.schema), Cell::Struct(key));
         Ok(())
     }
@@ -155,7 +158,9 @@ impl Transform for ValueToKey {
         let mut nears = Near::of(self.paths.len());
         // Of the values: that of the row before, mostly.
         let mut run = Run { schema: None, start: 0, rows: 0 };
-        batch.keys.reserve(0, batch.len() * self.paths.len());
+        let named = batch.values.runs().first().is_some_and(|run| run.schema.is_none());
+        let cells_per_key = self.paths.len() * if named { 2 } else { 1 };
+        batch.keys.reserve(0, batch.len() * cells_per_key);
         rewrite_apart(CLASS, Part::Key, batch, selected, |keys, rest, row: Row<'_>, roots| {
             let value = rest.values.root(row.number);
             if !run.range().contains(&row.number) {
@@ -170,7 +175,8 @@ impl Transform for ValueToKey {
                 let put = |path: &FieldPath| Cell::Text(keys.heap.put(path.text().as_bytes()));
                 names.extend(self.paths.iter().map(put));
             }
-            roots.push(None, self.of_map((&names, &mut nears), keys, &mut rest.values, value)?);
+            let key = self.of_map((&names, &mut nears), keys, &mut rest.values, &value)?;
+            roots.push(None, Cell::Map(key));
             Ok(())
         });
     }
