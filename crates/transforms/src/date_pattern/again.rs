@@ -43,6 +43,8 @@ pub(crate) struct LastText {
     minutes: Vec<(usize, Clock)>,
     /// Places of seconds and their fractions.
     seconds: Vec<(usize, Clock)>,
+    /// Places of the seconds and the milliseconds, where there is one of each and nothing else.
+    usual: Option<(usize, usize)>,
     scratch: String,
 }
 
@@ -93,6 +95,10 @@ impl DatePattern {
             }
             write_item(self, item, &moment, at, &mut last.scratch);
         }
+        last.usual = match *last.seconds {
+            [(second, Clock::Second), (ms, Clock::Fraction(3))] => Some((second, ms)),
+            _ => None,
+        };
         last.text.clear();
         last.text.extend_from_slice(last.scratch.as_bytes());
         // At the very beginning of the range a day has no first millisecond.
@@ -140,24 +146,19 @@ impl LastText {
         let text = out.get_mut(start..).unwrap_or_default();
         let of_minute_ms = of_day_ms - minute * 60_000;
         let (second, ms) = (of_minute_ms / 1_000, of_minute_ms % 1_000);
+        if let Some((second_at, ms_at)) = self.usual {
+            write_two(text, second_at, second);
+            write_three(text, ms_at, ms);
+            return;
+        }
         for (at, clock) in &self.seconds {
-            let Some(rest) = text.get_mut(*at..) else { continue };
             match clock {
-                Clock::Fraction(3) => {
-                    if let Some([hundreds, tens, ones]) = rest.first_chunk_mut() {
-                        *hundreds = b'0' + (ms / 100) as u8;
-                        [*tens, *ones] = pair_of(ms % 100);
-                    }
-                }
+                Clock::Fraction(3) => write_three(text, *at, ms),
                 Clock::Fraction(digits) => {
-                    let slot = rest.get_mut(..*digits).unwrap_or_default();
+                    let slot = text.get_mut(*at..at + digits).unwrap_or_default();
                     write_fraction(slot, ms * 1_000_000 + nanos);
                 }
-                Clock::Hour | Clock::Minute | Clock::Second => {
-                    if let Some(slot) = rest.first_chunk_mut() {
-                        *slot = pair_of(second);
-                    }
-                }
+                Clock::Hour | Clock::Minute | Clock::Second => write_two(text, *at, second),
             }
         }
     }
@@ -168,13 +169,28 @@ impl LastText {
         self.minute = minute;
         for (at, clock) in &self.minutes {
             let number = if *clock == Clock::Hour { minute / 60 } else { minute % 60 };
-            if let Some(slot) = self.text.get_mut(*at..).and_then(<[u8]>::first_chunk_mut) {
-                *slot = pair_of(number);
-            }
+            write_two(&mut self.text, *at, number);
         }
         for (short, byte) in self.short.iter_mut().zip(&self.text) {
             *short = *byte;
         }
+    }
+}
+
+/// Writes a number below 100 at a place of a text.
+#[inline]
+fn write_two(text: &mut [u8], at: usize, number: u32) {
+    if let Some(slot) = text.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *slot = pair_of(number);
+    }
+}
+
+/// The same with a number below 1000.
+#[inline]
+fn write_three(text: &mut [u8], at: usize, number: u32) {
+    if let Some([hundreds, tens, ones]) = text.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *hundreds = b'0' + (number / 100) as u8;
+        [*tens, *ones] = pair_of(number % 100);
     }
 }
 
