@@ -234,23 +234,19 @@ pub(crate) fn config_error(errors: ConfigErrors) -> Error {
     Error::config(errors.to_string())
 }
 
-/// What is said of a worker that logs in to brokers while its tasks do not.
+/// What is said of a worker that logs in to brokers while none of its tasks does.
 fn unsecured(worker: &Props) -> Option<String> {
     const KEY: &str = "security.protocol";
     let own = worker.get(KEY).map(str::trim).filter(|own| !own.is_empty())?;
-    let lacks = ["consumer.", "producer."].map(|prefix| format!("{prefix}{KEY}"));
-    let lacks: Vec<&str> =
-        lacks.iter().map(String::as_str).filter(|k| worker.get(k).is_none()).collect();
-    if lacks.is_empty() || own.eq_ignore_ascii_case("PLAINTEXT") {
+    let of_tasks = |prefix: &str| worker.get(&format!("{prefix}{KEY}")).is_some();
+    if ["consumer.", "producer."].into_iter().any(of_tasks) || own.eq_ignore_ascii_case("PLAINTEXT")
+    {
         return None;
     }
     Some(format!(
-        "{KEY}={own} is for the worker's own connections, as in Kafka Connect; those of sinks and sources go \
-         without it unless {} set, with the keys of the login beside it",
-        match lacks.as_slice() {
-            [one] => format!("{one} is"),
-            all => format!("{} are", all.join(" and ")),
-        }
+        "{KEY}={own} is for the worker's own connections, as in Kafka Connect; those of sinks go without it \
+         unless consumer.{KEY} is set, those of sources unless consumer.{KEY} and producer.{KEY} are, each \
+         with the keys of the login beside it"
     ))
 }
 
@@ -264,15 +260,14 @@ mod tests {
         let own = ("security.protocol", "SASL_SSL");
         let (sinks, sources) =
             (("consumer.security.protocol", "SASL_SSL"), ("producer.security.protocol", "SSL"));
-        assert_eq!(told(&[sinks]), None);
-        assert_eq!(told(&[("security.protocol", "plaintext")]), None);
-        assert_eq!(told(&[own, sinks, sources]), None);
-        let both = told(&[own]).unwrap();
-        assert!(
-            both.contains("consumer.security.protocol and producer.security.protocol are"),
-            "{both}"
-        );
-        let one = told(&[own, sinks]).unwrap();
-        assert!(one.contains("unless producer.security.protocol is set"), "{one}");
+        for quiet in
+            [&[sinks][..], &[("security.protocol", "plaintext")], &[own, sinks], &[own, sources]]
+        {
+            assert_eq!(told(quiet), None, "{quiet:?}");
+        }
+        let said = told(&[own]).unwrap();
+        for word in ["security.protocol=SASL_SSL", "unless consumer.security.protocol is set"] {
+            assert!(said.contains(word), "{said}");
+        }
     }
 }
