@@ -121,6 +121,11 @@ impl Herder {
         self.view.read().unwrap_or_else(PoisonError::into_inner).waits.clone()
     }
 
+    /// The worker takes no part in its cluster any more: nobody can be asked through it.
+    pub fn has_ended(&self) -> bool {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).ended
+    }
+
     /// Who decides about connectors.
     pub fn leader(&self) -> Leader {
         self.view.read().unwrap_or_else(PoisonError::into_inner).leader.clone()

@@ -41,6 +41,8 @@ pub struct ConnectorView {
     pub direction: Option<Direction>,
     /// The worker that has the connector, where that is another one.
     pub elsewhere: Option<Arc<str>>,
+    /// Where that one is asked, if it has said.
+    pub at: Option<At>,
     /// The version of the plugin.
     pub version: Option<&'static str>,
     pub target: Target,
@@ -112,6 +114,8 @@ pub struct View {
     pub joining: bool,
     /// What the worker waits for, and what to do about it.
     pub waits: Option<String>,
+    /// It has ended its part in its cluster: what stands here is not brought up to date any more.
+    pub ended: bool,
 }
 
 /// How a worker of a cluster is.

@@ -57,6 +57,11 @@ impl Reporter {
             (_, "FAIL" | "ERROR" | "FATAL" | "TXNERR") => {
                 tracing::debug!(target: "kafka", client, facility, "{message}");
             }
+            // A member that was away for long, and a producer that has been replaced, are told what became
+            // of them; nobody can do anything about these lines.
+            (Error, "REBALANCE" | "ADDPARTS") => {
+                tracing::debug!(target: "kafka", client, facility, "{message}");
+            }
             // It asks again by itself, and an answer that is none is an error of whoever waits for it.
             (Warning, "GETPID") => tracing::debug!(target: "kafka", client, facility, "{message}"),
             (Emerg | Alert | Critical | Error, _) => {

@@ -103,6 +103,10 @@ pub(crate) async fn answer(
             },
             Leader::Here | Leader::Nobody => Why::Nobody,
         };
+        if app.herder.has_ended() {
+            let error = RestError::new(Code::ShuttingDown, "Worker is shutting down");
+            return Err(error.hint("nothing was changed; ask another worker of the cluster"));
+        }
         if Instant::now() >= end || why.is_settled() {
             return Err(why.into());
         }
@@ -117,7 +121,7 @@ pub(crate) async fn answer(
 async fn joined(app: &App) -> Result<(), RestError> {
     let end = Instant::now() + LEADER_WAIT;
     while app.herder.is_joining() {
-        if Instant::now() >= end {
+        if Instant::now() >= end || app.herder.has_ended() {
             let waits = app.herder.waits();
             let text = "this worker has not read yet which connectors its cluster has";
             let error = RestError::new(Code::Starting, text);
@@ -220,12 +224,10 @@ async fn pass_on(
     let Some(key) = keys.current() else { return Ok(Err(Why::NoKey)) };
     let request = passing.request(app, url, &peers, key)?;
     let agent = peers.agent();
-    let asking = tokio::task::spawn_blocking(move || send(&agent, request));
-    let answered = asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))?;
-    let mut response = match answered {
+    let mut response = match sent(app, agent, request).await? {
         Ok(response) => response,
         Err(Failed::Unreached(why)) => {
-            let text = unreached(url, &why);
+            let text = unreached(&peers, url, &why);
             let long = peers.reached(url, false) > LEADER_WAIT;
             note(app, Trouble::Leader, Some(text)).await;
             let text = format!("the leader cannot be reached at {url}: {why}");
@@ -291,8 +293,7 @@ pub(crate) async fn ask_worker(
     let passing = Passing { asked, operation, selection: None };
     let request = passing.request(app, url, &peers, key)?;
     let agent = peers.agent();
-    let asking = tokio::task::spawn_blocking(move || send(&agent, request));
-    match asking.await.map_err(|e| RestError::new(Code::Internal, e.to_string()))? {
+    match sent(app, agent, request).await? {
         Ok(mut response) => {
             own_headers(asked, &mut response);
             Ok(response)
@@ -301,6 +302,29 @@ pub(crate) async fn ask_worker(
         Err(Failed::Lost(why)) => {
             let message = format!("worker {name} at {url} did not answer: {why}");
             let hint = "look at /workers whether it was done";
+            Err(RestError::new(Code::OutsideFailed, message).hint(hint))
+        }
+    }
+}
+
+/// What another worker answers; this one does not wait for it beyond its own end.
+async fn sent(
+    app: &App,
+    agent: ureq::Agent,
+    request: Request<Vec<u8>>,
+) -> Result<Result<Response, Failed>, RestError> {
+    let ended = async {
+        while !app.herder.has_ended() {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    tokio::select! {
+        answered = tokio::task::spawn_blocking(move || send(&agent, request)) => {
+            answered.map_err(|error| RestError::new(Code::Internal, error.to_string()))
+        }
+        () = ended => {
+            let message = "this worker ends before another one has answered";
+            let hint = "the change may have been made: look, and ask again if it was not";
             Err(RestError::new(Code::OutsideFailed, message).hint(hint))
         }
     }

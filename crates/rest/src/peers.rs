@@ -204,7 +204,11 @@ impl Peers {
         }
         match &what {
             Some(what) => tracing::warn!("{what}"),
-            None => tracing::info!("this is over: {}", before.unwrap_or_default()),
+            None => {
+                let before = before.unwrap_or_default();
+                let what = before.split_once("; ").map_or(&*before, |(what, _)| what);
+                tracing::info!("this is over: {what}");
+            }
         }
         Some(troubles.values().cloned().collect())
     }

@@ -40,18 +40,19 @@ impl Selection {
     }
 }
 
-/// The other workers, by their URLs, that run tasks of these connectors as far as they have told.
+/// The other workers, by their URLs, that have these connectors or run tasks of them as far as they have
+/// told.
 pub(crate) fn others<'a>(
     connectors: impl IntoIterator<Item = &'a ConnectorView>,
 ) -> BTreeSet<Arc<str>> {
     let mut urls = BTreeSet::new();
-    for task in connectors.into_iter().flat_map(|connector| &connector.tasks) {
-        if let Some(at) = &task.at
-            && !at.dead
-            && !urls.contains(&at.url)
-            && task.status.get().state == State::Running
-        {
-            urls.insert(at.url.clone());
+    for connector in connectors {
+        let running = |task: &&TaskView| task.status.get().state == State::Running;
+        let of_tasks = connector.tasks.iter().filter(running).map(|task| &task.at);
+        for at in of_tasks.chain([&connector.at]).flatten() {
+            if !at.dead && !urls.contains(&at.url) {
+                urls.insert(at.url.clone());
+            }
         }
     }
     urls
@@ -67,7 +68,12 @@ pub(crate) fn body(
     (restarting, others): (Option<&Selection>, &Presences),
 ) -> Value {
     let restarts = restarting.is_some_and(|selection| selection.connector);
-    let state = if restarts { "RESTARTING" } else { view.state() };
+    let lost = view.at.as_ref().and_then(|at| others.lost(at)).is_some();
+    let state = match view.state() {
+        _ if restarts => "RESTARTING",
+        "RUNNING" if lost => State::Unassigned.name(),
+        state => state,
+    };
     let version = view.version.filter(|_| view.failure.is_none());
     let own = view.elsewhere.as_deref().unwrap_or(worker_id);
     let mut connector = json!({ "state": state, "worker_id": own, "version": version });
@@ -185,6 +191,7 @@ mod tests {
             direction: Some(runtime::Direction::Sink),
             config: Props::new(),
             elsewhere: None,
+            at: None,
             version: Some("1"),
             target: Target::Started,
             failure: Some("no".to_owned()),
@@ -237,6 +244,10 @@ mod tests {
         let told = body("c", &view, "h:1", (None, &silent));
         let states = [0, 1, 2].map(|task| told["tasks"][task]["state"].clone());
         assert_eq!(states, ["UNASSIGNED", "FAILED", "RUNNING"]);
+        assert_eq!(told["connector"]["state"], "RUNNING");
+        view.at = view.tasks[0].at.clone();
+        let told = body("c", &view, "h:1", (None, &silent));
+        assert_eq!(told["connector"]["state"], "UNASSIGNED");
         let ours = &told["tasks"][0]["copycat"];
         assert_eq!((&ours["state"], &ours["since_ms"]), (&json!("UNASSIGNED"), &json!(7)));
         assert!(ours["reason"].as_str().unwrap().contains("worker h:2 does not answer"));

@@ -198,6 +198,7 @@ impl Driver {
             config: connector.config.clone(),
             direction: worker.direction(&connector.config),
             elsewhere: None,
+            at: None,
             version: worker.version(&connector.config),
             target: connector.target,
             failure: connector.failure.clone(),

@@ -177,6 +177,11 @@ impl Presence {
         })
     }
 
+    /// Whether a worker has answered there, now or before.
+    pub(super) fn has_answered(&self, url: &str) -> bool {
+        self.with(|workers| workers.get(url).is_some_and(|known| known.reached.is_some()))
+    }
+
     /// Waits until each of these has answered, or is known not to.
     async fn wait(&self, urls: &BTreeSet<Arc<str>>) {
         let end = tokio::time::Instant::now() + SILENT;

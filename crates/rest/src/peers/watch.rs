@@ -58,8 +58,9 @@ pub(crate) async fn note(app: &App, which: Trouble, what: Option<String>) {
 
 async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bool {
     let url = match app.herder.leader() {
-        Leader::At(url) => url,
-        Leader::Here | Leader::Nobody => {
+        // At its own address it led itself before it was started again; another one leads soon.
+        Leader::At(url) if *url != *peers.url => url,
+        Leader::At(_) | Leader::Here | Leader::Nobody => {
             for which in [Trouble::Leader, Trouble::Signature] {
                 note(app, which, None).await;
             }
@@ -70,10 +71,10 @@ async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bo
     let keys = app.herder.session_keys();
     let Some(key) = keys.current().cloned() else { return true };
     let (way, signature) = match ask(peers, url.to_string(), Some(key)).await {
-        Err(failed) => (Some(unreached(&url, failed.why())), None),
+        Err(failed) => (Some(unreached(peers, &url, failed.why())), None),
         Ok(response) if peers.is_me(&response) => {
             let why = "this worker itself answers there";
-            (Some(unreached(&url, why)), None)
+            (Some(unreached(peers, &url, why)), None)
         }
         Ok(response) => {
             // A key that was replaced just now is no trouble.
@@ -121,8 +122,16 @@ fn own_trouble(peers: &Peers, answered: Result<Response, Failed>) -> Option<Stri
 }
 
 /// What is said of a leader that cannot be reached.
-pub(crate) fn unreached(url: &str, why: &str) -> String {
-    format!("the leader cannot be reached at {url}, which it advertises ({why}); {REACH_HINT}")
+pub(crate) fn unreached(peers: &Peers, url: &str, why: &str) -> String {
+    match peers.presence.has_answered(url) {
+        true => format!(
+            "the leader does not answer at {url} any more ({why}); if it is gone, another worker leads when its \
+             session with Kafka is over"
+        ),
+        false => format!(
+            "the leader cannot be reached at {url}, which it advertises ({why}); {REACH_HINT}"
+        ),
+    }
 }
 
 /// What is said of a leader whose settings are others.

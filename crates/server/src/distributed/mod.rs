@@ -48,7 +48,7 @@ fn start(args: &Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
     for notice in worker.check().map_err(|errors| file.wrong(&errors))? {
         tracing::warn!("{}: {notice}", file.source);
     }
-    standalone::rest_threads()?.block_on(async {
+    standalone::on_rest_threads(async {
         let signals = Signals::listen(false)?;
         serve(file, cluster, Arc::new(worker), levels, signals).await
     })

@@ -90,7 +90,7 @@ fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
     }
     let kept = file.state_file.as_ref().map(StateFile::open).transpose();
     let kept = kept.map_err(|error| Failure::wrong_input(error.to_string()))?;
-    rest_threads()?.block_on(async {
+    on_rest_threads(async {
         // Before anything runs, so that a signal during the start is not missed.
         let signals = Signals::listen(args.stop_at_end_of_input)?;
         serve(file, Arc::new(worker), kept, connectors, levels, signals).await
@@ -98,13 +98,20 @@ fn start(args: Args, levels: Arc<Levels>) -> Result<ExitCode, Failure> {
 }
 
 /// The threads of the REST interface.
-pub(crate) fn rest_threads() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn on_rest_threads(
+    work: impl Future<Output = Result<ExitCode, Failure>>,
+) -> Result<ExitCode, Failure> {
     let threads = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .thread_name("rest")
         .build();
-    threads.map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))
+    let threads = threads
+        .map_err(|error| Failure::unavailable(format!("threads cannot be started: {error}")))?;
+    let outcome = threads.block_on(work);
+    // Whoever waits there for the answer of another worker does not keep the process.
+    threads.shutdown_background();
+    outcome
 }
 
 async fn serve(

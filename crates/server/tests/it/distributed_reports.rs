@@ -4,6 +4,8 @@ use crate::distributed_cluster::{Cluster, orders};
 use crate::harness::{PATIENCE, Route};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::time::Duration;
 use testkit::{
     eventually,
     kafka::{self},
@@ -198,4 +200,65 @@ fn b009_statuses_of_removed_tasks_are_gone_also_after_a_restart() {
     cluster.workers.iter_mut().for_each(Worker::launch);
     cluster.workers.iter_mut().for_each(Worker::wait_healthy);
     running(&cluster, 1);
+}
+
+/// Its kind: whoever writes while the leader is stopped gets an answer, and what was acknowledged is there.
+#[test]
+fn a_leader_that_is_stopped_answers_everybody_who_waits() {
+    let mut cluster = Cluster::start("stopped", 2);
+    let leads = leader(&cluster);
+    let address = cluster.workers[leads].address().to_owned();
+    let names: Vec<String> = (0..12).map(|_| kafka::topic_name("orders")).collect();
+    let writers = names.iter().map(|name| {
+        let (address, name) = (address.clone(), name.clone());
+        std::thread::spawn(move || {
+            let path = format!("/connectors/{name}/config");
+            request(&address, "PUT", &path, Some(&orders(&name, 1).to_string()))
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    let status = cluster.workers[leads].terminate();
+    assert_eq!(status.code(), Some(0));
+    for (name, writer) in names.iter().zip(writers) {
+        let answer = match writer.join().expect("it asks") {
+            Ok(answer) => answer,
+            Err(error) => {
+                // Who came when nobody listened any more was told so by the system.
+                let late = [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset];
+                assert!(late.contains(&error.kind()), "{name}: {error}");
+                continue;
+            }
+        };
+        // What was being written then nobody knows, and it is said so.
+        let said = [(201, name.as_str()), (503, "shutting_down"), (500, "outside_failed")];
+        let mut said = said.iter().filter(|(status, _)| *status == answer.status);
+        let right = said.any(|(_, word)| answer.body.contains(word));
+        assert!(right, "{}: {}", answer.status, answer.body);
+        if answer.status == 201 {
+            let path = format!("/connectors/{name}");
+            eventually(PATIENCE, "what was acknowledged is there", || {
+                (cluster.ask(1 - leads, "GET", &path, None).0 == 200).then_some(())
+            });
+        }
+    }
+}
+
+/// Its kind: a worker ends in time, whoever else does not answer.
+#[test]
+fn a_worker_ends_while_a_leader_that_stands_still_owes_it_an_answer() {
+    let mut cluster = Cluster::start("owing", 2);
+    let leads = leader(&cluster);
+    let other = 1 - leads;
+    let address = cluster.workers[other].address().to_owned();
+    let name = kafka::topic_name("orders");
+    cluster.workers[leads].signal("STOP");
+    let body = orders(&name, 1).to_string();
+    let asking = std::thread::spawn(move || {
+        request(&address, "PUT", &format!("/connectors/{name}/config"), Some(&body))
+    });
+    testkit::holds_for(Duration::from_millis(500), "it is passed on", || true);
+    assert_eq!(cluster.workers[other].terminate().code(), Some(0));
+    let answer = asking.join().expect("it asks").expect("an answer");
+    assert!(answer.status >= 500, "{}: {}", answer.status, answer.body);
+    cluster.workers[leads].signal("CONT");
 }

@@ -221,6 +221,7 @@ impl Driver {
                 self.show();
             }
         }
+        self.view.write().unwrap_or_else(PoisonError::into_inner).ended = true;
         self.leaving.store(true, Ordering::Release);
         // The logs end before the driver does: what was said is written.
         (self.config, self.status) = (None, None);

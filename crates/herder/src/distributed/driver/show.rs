@@ -5,6 +5,7 @@
 
 use super::Driver;
 use crate::distributed::cluster::{Change, Entry, Slot, TaskKey, WorkerId};
+use crate::distributed::membership::has_left;
 use crate::distributed::topics::{ConnectorStatuses, Reported, Status, StatusKey};
 use crate::state::Target;
 use crate::view::{At, ConnectorView, Leader, TaskView};
@@ -108,7 +109,14 @@ impl Driver {
         let leads = self.member.leads();
         let mut names = std::mem::take(&mut self.stale.connectors);
         let dead_differ = self.bury();
-        if std::mem::replace(&mut self.stale.led, leads) != leads || dead_differ {
+        let led = std::mem::replace(&mut self.stale.led, leads);
+        if led != leads {
+            tracing::info!(
+                "this worker {}",
+                if leads { "leads" } else { "does not lead any more" }
+            );
+        }
+        if led != leads || dead_differ {
             names.extend(self.member.cluster().connectors.keys().cloned());
         }
         self.stale.any = false;
@@ -144,6 +152,12 @@ impl Driver {
         match view.is_whole() {
             true => dead.retain(|worker| view.is_dead(worker)),
             false => dead.retain(|worker| self.stale.dead.contains(worker)),
+        }
+        for worker in dead.difference(&self.stale.dead) {
+            let claim = cluster.claims.get(worker);
+            if !claim.is_some_and(|claim| has_left(claim.stance)) {
+                tracing::info!("worker {} is gone: its session with Kafka is over", worker.name);
+            }
         }
         let differ = dead != self.stale.dead;
         self.stale.dead = dead;
@@ -190,12 +204,24 @@ impl Driver {
             direction: worker.direction(&config),
             version: worker.version(&config),
             config,
+            at: elsewhere.as_deref().and_then(|name| self.latest_start(name)),
             elsewhere,
             target: entry.target(),
             failure,
             tasks,
             topics,
         }
+    }
+
+    /// The last start of the worker with this address.
+    fn latest_start(&self, name: &str) -> Option<At> {
+        let of_name = self.urls.iter().filter(|(worker, _)| *worker.name == *name);
+        let (worker, url) = of_name.max_by_key(|(worker, _)| worker.run)?;
+        Some(self.at(worker, url))
+    }
+
+    fn at(&self, worker: &WorkerId, url: &Arc<str>) -> At {
+        At { url: url.clone(), run: worker.run, dead: self.stale.dead.contains(worker) }
     }
 
     fn task_view(
@@ -224,10 +250,8 @@ impl Driver {
             _ => (None, told(None)),
         };
         restarting |= elsewhere.is_some() && self.restarts.is_on(name, number);
-        let at = worker.filter(|_| elsewhere.is_some()).and_then(|worker| {
-            let url = self.urls.get(worker)?.clone();
-            Some(At { url, run: worker.run, dead: self.stale.dead.contains(worker) })
-        });
+        let other = worker.filter(|_| elsewhere.is_some());
+        let at = other.and_then(|worker| Some(self.at(worker, self.urls.get(worker)?)));
         TaskView { config: config.clone(), elsewhere, at, restarting, status }
     }
 

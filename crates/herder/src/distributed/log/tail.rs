@@ -82,6 +82,7 @@ impl Tail {
 
     pub(super) fn run(mut self) {
         let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        let mut again = false;
         while !self.shared.is_closed() {
             let ended = self.connect().and_then(|mut consumer| {
                 pauses.succeeded();
@@ -89,7 +90,10 @@ impl Tail {
             });
             set(&self.shared.reading, None);
             if let Err(error) = ended {
-                self.tell(Some(&error));
+                // Of a topic that was just made not every broker knows the leader yet.
+                if std::mem::replace(&mut again, true) || self.live {
+                    self.tell(Some(&error));
+                }
                 self.gather();
                 self.shared.pause(&mut pauses);
             }
