@@ -3,10 +3,11 @@
 
 use crate::distributed_cluster::{Cluster, orders};
 use crate::harness::{PATIENCE, member};
+use crate::source_rights::secured;
 use serde_json::{Value, json};
 use testkit::{
     eventually,
-    kafka::{self, PLAIN_PASSWORD, Record, Secured, USER, produce},
+    kafka::{self, Record, Secured, produce},
     process::{Worker, WorkerSetup},
 };
 
@@ -274,25 +275,6 @@ fn topics_of(bootstrap: &str, group: &str) {
     kafka::create_topic_with(bootstrap, &format!("copycat-members-{group}"), 2, &compact);
 }
 
-/// A worker that logs in to a broker with rights.
-fn secured(broker: &Secured, group: &str) -> WorkerSetup {
-    let jaas = format!(
-        "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"{USER}\" \
-         password=\"{PLAIN_PASSWORD}\";"
-    );
-    let mut setup = member(&broker.sasl_plaintext, group);
-    for prefix in ["", "consumer.", "producer."] {
-        for (key, value) in [
-            ("security.protocol", "SASL_PLAINTEXT"),
-            ("sasl.mechanism", "PLAIN"),
-            ("sasl.jaas.config", &*jaas),
-        ] {
-            setup = setup.worker(&format!("{prefix}{key}"), value);
-        }
-    }
-    setup
-}
-
 /// What the worker of a cluster needs whose topics are there.
 fn rights(group: &str) -> Vec<String> {
     let mut rights = vec![
@@ -341,7 +323,12 @@ fn rights_that_lack_are_named_one_by_one() {
         let mut granted = rights(&group);
         granted.retain(|right| !right.starts_with(&lacks));
         grant(&broker, &granted);
-        started.push((group.clone(), lacks, said, secured(&broker, &group).launch()));
+        started.push((
+            group.clone(),
+            lacks,
+            said,
+            secured(member(&broker.sasl_plaintext, &group), &broker).launch(),
+        ));
     }
     for (group, lacks, said, worker) in &mut started {
         wait_told(worker, &[said]);
@@ -373,7 +360,8 @@ fn transactional_ids_that_a_source_may_not_use_are_named() {
     let mut granted = rights(&group);
     granted.extend(["Write", "Describe"].map(|right| format!("topic:{topic}:{right}")));
     grant(&broker, &granted);
-    let setup = secured(&broker, &group).worker("exactly.once.source.support", "enabled");
+    let setup = secured(member(&broker.sasl_plaintext, &group), &broker)
+        .worker("exactly.once.source.support", "enabled");
     let worker = setup.start();
     let put = |tasks: usize| {
         let path = format!("/connectors/{topic}/config");

@@ -71,7 +71,8 @@ const ALL: [&str; 8] = [
     "topic:offsets-@:Describe",
 ];
 
-fn secured(setup: WorkerSetup, broker: &Secured) -> WorkerSetup {
+/// The worker with the login of the user whom rights are granted to, for itself and its tasks.
+pub(crate) fn secured(setup: WorkerSetup, broker: &Secured) -> WorkerSetup {
     let jaas = format!(
         "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"{USER}\" \
          password=\"{PLAIN_PASSWORD}\";"
