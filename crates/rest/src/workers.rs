@@ -28,9 +28,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) async fn list(app: &App, asked: &Asked) -> Result<Response, RestError> {
     let view = app.herder.view();
     let workers = known(app, asked, &view).await?;
-    let others = workers.iter().filter(|worker| !worker.here && is_there(worker.state));
-    let urls = others.map(|worker| worker.url.clone()).filter(|url| !url.is_empty()).collect();
-    let others = app.presences(&urls).await;
+    let others = app.presences(&urls_of_others(&workers)).await;
     let body = |worker: &WorkerView| worker_body(app, &view, worker, &others);
     Ok(Json(workers.iter().map(body).collect::<Vec<_>>()).into_response())
 }
@@ -128,8 +126,14 @@ pub(crate) async fn answer(app: &App, asked: &Asked, found: Found) -> Result<Res
     Ok(response)
 }
 
+/// Where the other workers are asked that are there.
+pub(crate) fn urls_of_others(workers: &[WorkerView]) -> BTreeSet<Arc<str>> {
+    let others = workers.iter().filter(|worker| !worker.here && is_there(worker.state));
+    others.map(|worker| worker.url.clone()).filter(|url| !url.is_empty()).collect()
+}
+
 /// Whether one that is so answers.
-pub(crate) fn is_there(state: WorkerState) -> bool {
+fn is_there(state: WorkerState) -> bool {
     use WorkerState as S;
     match state {
         S::Active | S::Draining | S::Waiting => true,

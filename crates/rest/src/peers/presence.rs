@@ -104,10 +104,7 @@ pub(super) async fn look(peers: &SharedPeers, urls: &BTreeSet<Arc<str>>) -> bool
     peers.presence.with(|workers| workers.retain(|url, _| urls.contains(url)));
     ask(peers, urls);
     peers.presence.wait(urls).await;
-    let reached = |workers: &mut BTreeMap<Arc<str>, Known>| {
-        urls.iter().all(|url| workers.get(url).is_some_and(|known| known.reached.is_some()))
-    };
-    !peers.presence.with(reached)
+    !urls.iter().all(|url| peers.presence.has_answered(url))
 }
 
 /// Asks those that have not been asked just now; does not wait for them.

@@ -4,7 +4,7 @@
 
 use super::{Failed, Peers, REACH_HINT, Trouble, presence};
 use crate::server::{App, ended};
-use crate::workers::is_there;
+use crate::workers::urls_of_others;
 use axum::http::StatusCode;
 use axum::response::Response;
 use herder::Leader;
@@ -92,9 +92,7 @@ async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bo
 async fn look_at_others(app: &App, peers: &Arc<Peers>) -> bool {
     // The driver has ended otherwise.
     let Ok(Some(workers)) = app.herder.workers().await else { return false };
-    let others = workers.iter().filter(|worker| !worker.here && !worker.url.is_empty());
-    let there = others.filter(|worker| is_there(worker.state));
-    presence::look(peers, &there.map(|worker| worker.url.clone()).collect()).await
+    presence::look(peers, &urls_of_others(&workers)).await
 }
 
 pub(super) async fn ask(
