@@ -202,6 +202,42 @@ fn b009_statuses_of_removed_tasks_are_gone_also_after_a_restart() {
     running(&cluster, 1);
 }
 
+/// Its kind: a worker that reads the topics from their start, each partition by itself, knows of tasks what
+/// those know that saw it happen; what is told of the former connectors of a name does not hide them.
+#[test]
+fn a_worker_that_comes_back_knows_of_tasks_what_the_others_know() {
+    let mut cluster = Cluster::start("known", 2);
+    let prefix = kafka::topic_name("orders");
+    let names: Vec<String> = (0..8).map(|number| format!("{prefix}-{number}")).collect();
+    let all_run = |cluster: &Cluster| {
+        let told = |teller: usize, name: &String| {
+            let path = format!("/connectors/{name}/status");
+            testkit::progress(PATIENCE, &format!("worker {teller} tells of two that run"), || {
+                let (_, status) = cluster.ask(teller, "GET", &path, None);
+                let tasks = status["tasks"].as_array().cloned().unwrap_or_default();
+                let all = tasks.len() == 2 && tasks.iter().all(|t| t["state"] == "RUNNING");
+                if all { Ok(()) } else { Err(status.to_string()) }
+            });
+        };
+        (0..2).for_each(|teller| names.iter().for_each(|name| told(teller, name)));
+    };
+    for name in &names {
+        assert_eq!(cluster.put(0, name, &orders(name, 2)), 201);
+    }
+    all_run(&cluster);
+    for name in &names {
+        assert_eq!(cluster.ask(1, "DELETE", &format!("/connectors/{name}"), None).0, 204);
+        assert_eq!(cluster.put(0, name, &orders(name, 2)), 201);
+    }
+    all_run(&cluster);
+    for worker in 0..2 {
+        cluster.workers[worker].terminate();
+        cluster.workers[worker].launch();
+        cluster.workers[worker].wait_healthy();
+        all_run(&cluster);
+    }
+}
+
 /// Its kind: whoever writes while the leader is stopped gets an answer, and what was acknowledged is there.
 #[test]
 fn a_leader_that_is_stopped_answers_everybody_who_waits() {

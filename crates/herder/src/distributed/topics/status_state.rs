@@ -88,10 +88,9 @@ impl Statuses {
         let name = key.connector();
         let Some(statuses) = self.connectors.get_mut(name) else { return false };
         let was_there = match key {
-            StatusKey::Connector(_) => {
-                let tasks = std::mem::take(&mut statuses.tasks);
-                statuses.own.take().is_some() || !tasks.is_empty()
-            }
+            // Not its tasks: theirs are in other partitions, and may be those of the next connector of the
+            // name. Whoever deletes one takes each of them away.
+            StatusKey::Connector(_) => statuses.own.take().is_some(),
             StatusKey::Task(_, task) => statuses.tasks.remove(task).is_some(),
             StatusKey::Topic { topic, .. } => statuses.topics.remove(topic).is_some(),
         };
@@ -171,6 +170,26 @@ mod tests {
         }
         let newer = status(Reported::Unassigned, "w:2", 4);
         assert!(apply(&mut statuses, &task(0, &newer)).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_told_of_a_former_connector_says_nothing_of_the_tasks_of_the_next() {
+        let running = status(Reported::Running, "w:1", 3);
+        let own = StatusKey::Connector("c".to_owned());
+        let next = StatusRecord::Connector("c".to_owned(), running.clone());
+        let of_connector = [own.tombstone(), next.written()];
+        let of_task = [StatusKey::Task("c".to_owned(), 0).tombstone(), task(0, &running)];
+        let partitions = [of_connector, of_task];
+        for order in [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0], [1, 0, 0, 1]] {
+            let mut statuses = Statuses::default();
+            let mut next = [0, 0];
+            for partition in order {
+                apply(&mut statuses, &partitions[partition][next[partition]]).unwrap();
+                next[partition] += 1;
+            }
+            let known = statuses.get("c").unwrap();
+            assert_eq!((known.own.as_ref(), known.tasks.get(&0)), (Some(&running), Some(&running)));
+        }
     }
 
     #[test]
