@@ -62,7 +62,7 @@ pub struct ConnectorConfig {
         display = "Connector version")]
     pub connector_plugin_version: Option<String>,
 
-    /// Maximum number of tasks to use for this connector.
+    /// Maximum number of tasks to use for this connector; no more than 10000.
     #[config(key = "tasks.max", default = 1, at_least(1), importance = high, order = 4,
         width = short, display = "Tasks max")]
     pub tasks_max: i32,

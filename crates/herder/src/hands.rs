@@ -170,6 +170,8 @@ impl Hands {
 
     pub(crate) fn stop_task(&mut self, key: TaskKey, mode: StopMode) {
         let Some(task) = self.tasks.get_mut(&key) else { return };
+        let (name, token, number) = &key;
+        tracing::debug!(connector = %name, task = number, token, "the task is told to stop");
         task.stop = Some(mode);
         if let Some(handle) = task.handle.take() {
             self.end(key, handle, mode);

@@ -18,4 +18,6 @@ pub use command::Herder;
 pub use error::{Answer, HerderError};
 pub use standalone::{Kept, StateFile, StateFileError};
 pub use state::{Action, Done, Event, OffsetsRefused, Request, State, Target};
-pub use view::{At, ConnectorView, HeldTask, Leader, TaskView, View, WorkerState, WorkerView};
+pub use view::{
+    At, ConnectorView, HeldTask, Leader, Standing, TaskView, View, WorkerState, WorkerView,
+};

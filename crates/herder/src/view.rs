@@ -6,6 +6,7 @@ use config::Props;
 use runtime::{ActiveTopics, Direction, State, StatusCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// One start of another worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct TaskView {
     pub elsewhere: Option<Arc<str>>,
     /// Where that one is asked, if it has said.
     pub at: Option<At>,
+    /// No worker has it: it waits for one.
+    pub unplaced: bool,
     /// Live: read it for the task's state of this moment. Of a task elsewhere, as it was told.
     pub status: StatusCell,
 }
@@ -98,6 +101,21 @@ pub enum Leader {
     Nobody,
 }
 
+/// How a worker of a cluster stands among the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Of the group; none before the worker was a member.
+    pub generation: Option<i32>,
+    /// How often it has come to another generation, and when it last did.
+    pub joins: u64,
+    pub joined: Option<Instant>,
+    /// It is a member and knows what was written before.
+    pub seated: bool,
+    /// How many are known to be there, this one included; none while not everybody has said so under the
+    /// present generation.
+    pub workers: Option<usize>,
+}
+
 /// Everything a reader may ask for.
 #[derive(Clone, Default)]
 pub struct View {
@@ -105,6 +123,8 @@ pub struct View {
     /// How far the worker has read what leaders wrote; 0 where there is only one.
     pub version: u64,
     pub connectors: BTreeMap<String, Arc<ConnectorView>>,
+    /// None where there is only one worker.
+    pub standing: Option<Standing>,
     /// By which workers believe each other; none where there is only one.
     pub keys: SessionKeys,
     /// The connectors given at the start have been created.

@@ -9,7 +9,7 @@ use crate::request::Asked;
 use crate::server::{App, Facts};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use herder::{ConnectorView, Herder};
+use herder::{ConnectorView, Herder, Leader, Target, TaskView, View};
 use runtime::Direction;
 use runtime::metrics::{Format, Metric as M, Page, Room};
 
@@ -37,7 +37,7 @@ fn text(herder: &Herder, facts: &Facts, format: Format) -> String {
         write_connector(&mut page, name, connector);
         for (number, task) in (0..).zip(&connector.tasks) {
             // Each worker of a cluster counts what it has: whoever adds them up has all.
-            if task.elsewhere.is_some() {
+            if !is_own(task) {
                 continue;
             }
             tasks += 1;
@@ -50,8 +50,35 @@ fn text(herder: &Herder, facts: &Facts, format: Format) -> String {
     }
     page.add(M::ConnectorCount, &[], connectors as f64);
     page.add(M::TaskCount, &[], f64::from(tasks));
+    write_cluster(&mut page, &view);
     room.write(&mut page);
     page.finish()
+}
+
+/// Whether this worker has the task.
+fn is_own(task: &TaskView) -> bool {
+    task.elsewhere.is_none() && !task.unplaced
+}
+
+/// How a worker of a cluster stands among the others.
+fn write_cluster(page: &mut Page, view: &View) {
+    let Some(standing) = &view.standing else { return };
+    if let Some(generation) = standing.generation {
+        page.add(M::ClusterEpoch, &[], f64::from(generation));
+    }
+    page.add(M::ClusterRebalances, &[], standing.joins as f64);
+    page.add(M::ClusterRebalancing, &[], f64::from(u8::from(!standing.seated)));
+    let since = standing.joined.map_or(f64::INFINITY, |at| at.elapsed().as_secs_f64() * 1e3);
+    page.add(M::ClusterSince, &[], since);
+    let leads = standing.seated && view.leader == Leader::Here && !view.ended;
+    page.add(M::ClusterLeads, &[], f64::from(u8::from(leads)));
+    if let Some(workers) = standing.workers {
+        page.add(M::ClusterWorkers, &[], workers as f64);
+    }
+    let started = view.connectors.values().filter(|c| c.target == Target::Started);
+    let waits = |task: &&TaskView| task.unplaced || task.at.as_ref().is_some_and(|at| at.dead);
+    let waiting = started.flat_map(|connector| &connector.tasks).filter(waits).count();
+    page.add(M::ClusterWaiting, &[], waiting as f64);
 }
 
 fn write_connector(page: &mut Page, name: &str, connector: &ConnectorView) {
@@ -62,7 +89,7 @@ fn write_connector(page: &mut Page, name: &str, connector: &ConnectorView) {
         let version = connector.version.unwrap_or("unknown");
         page.add(M::ConnectorInfo, &[name, kind, class, version], 1.0);
     }
-    let own = connector.tasks.iter().filter(|task| task.elsewhere.is_none());
+    let own = connector.tasks.iter().filter(|task| is_own(task));
     let states: Vec<&str> = own.map(|task| connector.task_state(task)).collect();
     page.add(M::ConnectorTasks, &[name], states.len() as f64);
     for (metric, state) in [

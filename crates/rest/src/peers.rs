@@ -213,6 +213,11 @@ impl Peers {
         Some(troubles.values().cloned().collect())
     }
 
+    /// Nobody is to be reached now.
+    fn no_other_leads(&self) {
+        *self.unreached.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Notes whether a leader was reached; for how long it could not be.
     pub(crate) fn reached(&self, url: &str, reached: bool) -> Duration {
         let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);

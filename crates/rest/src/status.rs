@@ -205,6 +205,7 @@ mod tests {
             config: Props::new(),
             elsewhere: None,
             at: None,
+            unplaced: false,
             restarting: false,
             status: Default::default(),
         }

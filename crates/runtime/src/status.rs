@@ -126,11 +126,10 @@ impl StatusCell {
 
     /// The status of a task that runs elsewhere, as it was told.
     pub fn told(state: State, trace: Option<String>) -> Self {
-        let cell = StatusCell::default();
-        cell.update(|status| {
-            status.state = state;
-            status.trace = trace;
-        });
+        let has_run = state == State::Running;
+        let status = TaskStatus { state, has_run, trace, ..TaskStatus::default() };
+        let cell = StatusCell { status: Arc::new(Mutex::new(status)), ..StatusCell::default() };
+        cell.metrics.status(state, false);
         cell
     }
 
@@ -170,6 +169,9 @@ impl StatusCell {
         change(&mut status);
         status.has_run |= status.state == State::Running;
         let changed = before != *status;
+        if status.has_run && !before.has_run {
+            tracing::debug!("the task runs");
+        }
         self.metrics.status(status.state, status.retrying.is_some());
         drop(status);
         if changed && let Some(tell) = &self.changed {

@@ -18,7 +18,15 @@ fn read(input: &Json, mut take: impl FnMut(usize, &ReadRecord<'_>)) {
     for (index, record) in input["records"].as_array().into_iter().flatten().enumerate() {
         let (key, value) = (bytes(&record["key"]), bytes(&record["value"]));
         let (key, value) = (key.as_deref(), value.as_deref());
-        take(index, &ReadRecord { offset: i64::try_from(index).unwrap_or(i64::MAX), key, value });
+        take(
+            index,
+            &ReadRecord {
+                partition: 0,
+                offset: i64::try_from(index).unwrap_or(i64::MAX),
+                key,
+                value,
+            },
+        );
     }
 }
 
@@ -202,7 +210,7 @@ pub(super) fn record(case: &Json) -> Json {
     };
     let (key, value) = (filled(&output["key"]), filled(&output["value"]));
     let (key, value) = (key.unwrap_or_default().into_bytes(), value.map(String::into_bytes));
-    let read = ReadRecord { offset: 0, key: Some(&key), value: value.as_deref() };
+    let read = ReadRecord { partition: 0, offset: 0, key: Some(&key), value: value.as_deref() };
     let written = match case["input"]["topic"].as_str().unwrap_or_default() {
         "configs" => ConfigRecord::decode(&read).ok().map(|record| match record {
             ConfigRecord::Task { name, task, config } => {

@@ -109,6 +109,12 @@ impl Placement {
         told.max().unwrap_or(0)
     }
 
+    /// Whether it has a place for each task of the set that the topic has: somebody else may have written
+    /// another one, or one that is not whole.
+    pub fn is_for(&self, entry: &Entry) -> bool {
+        self.slots.len() == entry.tasks.len()
+    }
+
     /// Nothing runs or may run.
     pub fn is_free(&self) -> bool {
         self.slots.iter().all(|slot| *slot == Slot::Free)

@@ -146,6 +146,9 @@ pub struct Said {
     pub group: Arc<str>,
     /// Keys of the worker file that all workers of a cluster should have alike.
     pub settings: BTreeMap<String, String>,
+    /// The generation of the group in which this start of it first had a place; none before, and in words
+    /// of versions that did not say.
+    pub joined: Option<i32>,
 }
 
 const STANCES: [(Stance, &str); 5] = [
@@ -179,6 +182,9 @@ impl Said {
         });
         if !self.troubles.is_empty() {
             value["troubles"] = json!(self.troubles);
+        }
+        if let Some(joined) = self.joined {
+            value["joined"] = json!(joined);
         }
         (worker_key(worker), Some(value.to_string().into_bytes()))
     }
@@ -235,6 +241,7 @@ impl Said {
             group: text("group"),
             troubles,
             settings,
+            joined: json.get("joined").and_then(integer),
         };
         Some((worker, Some(said)))
     }
@@ -294,6 +301,7 @@ mod tests {
                 troubles: vec!["nobody reaches it".to_owned()],
                 group: "g".into(),
                 settings: [("session.timeout.ms".to_owned(), "6000".to_owned())].into(),
+                joined: Some(3),
             };
             let (key, value) = said.written();
             let key = String::from_utf8(key).unwrap();
@@ -309,7 +317,8 @@ mod tests {
         let (_, said) = Said::read("copycat-worker-h:1/1f", Some(value)).unwrap();
         let said = said.unwrap();
         assert_eq!(said.claim.stance, Stance::Ending, "it is there, and gets nothing more");
-        assert_eq!((&*said.group, said.settings.len()), ("", 0), "nor does an earlier one say");
+        let unsaid = (&*said.group, said.settings.len(), said.joined);
+        assert_eq!(unsaid, ("", 0, None), "nor does an earlier one say");
         let value = br#"{"incarnation":1,"made-of":null,"slots":[null],"zone":"b"}"#;
         assert!(read_change("copycat-placement-c", Some(value)).is_some());
         assert!(is_change_key("copycat-placement-c") && !is_change_key("copycat-later-c"));

@@ -189,6 +189,7 @@ impl Driver {
         let task = |(number, config): (u32, &Props)| TaskView {
             config: config.clone(),
             elsewhere: None,
+            unplaced: false,
             at: None,
             restarting: connector.restarting.contains(&number),
             status: self.hands.status(&(name.to_owned(), connector.epoch, number)),

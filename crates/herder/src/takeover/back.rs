@@ -154,7 +154,8 @@ mod tests {
 
     fn read(state: &mut ConfigState, written: &[Written]) {
         for (offset, (key, value)) in (0..).zip(written) {
-            let record = ReadRecord { offset, key: Some(key), value: value.as_deref() };
+            let record =
+                ReadRecord { partition: 0, offset, key: Some(key), value: value.as_deref() };
             state.apply(&record, false).unwrap();
         }
     }

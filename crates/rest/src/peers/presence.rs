@@ -16,6 +16,8 @@ use tokio::sync::Notify;
 
 /// For so long an answer tells that a worker is there.
 const FRESH: Duration = Duration::from_millis(500);
+/// For so long it is known that one has answered which is no worker any more: it may come back.
+const KEPT: Duration = Duration::from_secs(3_600);
 /// A worker that has not answered for so long is lost. One whose machine is busy takes less.
 const SILENT: Duration = Duration::from_millis(1_500);
 
@@ -99,9 +101,9 @@ pub(crate) async fn of_workers(peers: &SharedPeers, urls: &BTreeSet<Arc<str>>) -
     peers.presence.of(urls)
 }
 
-/// Looks for all other workers, and forgets those that are none any more; whether one has never answered.
+/// Looks for all other workers, and forgets those that are none for long; whether one has never answered.
 pub(super) async fn look(peers: &SharedPeers, urls: &BTreeSet<Arc<str>>) -> bool {
-    peers.presence.with(|workers| workers.retain(|url, _| urls.contains(url)));
+    peers.presence.forget_but(urls);
     ask(peers, urls);
     peers.presence.wait(urls).await;
     !urls.iter().all(|url| peers.presence.has_answered(url))
@@ -172,6 +174,11 @@ impl Presence {
             };
             urls.iter().filter(due).cloned().collect()
         })
+    }
+
+    fn forget_but(&self, urls: &BTreeSet<Arc<str>>) {
+        let asked = |known: &Known| known.asked.is_some_and(|(begun, _)| begun.elapsed() < KEPT);
+        self.with(|workers| workers.retain(|url, known| urls.contains(url) || asked(known)));
     }
 
     /// Whether a worker has answered there, now or before.
@@ -250,6 +257,19 @@ mod tests {
         assert!(matches!(presence.of(&both).lost(&at("a", 8)), Some(Lost::Silent(_))));
         settle(&presence, "a", Some(7));
         assert_eq!(presence.of(&both).lost(&at("a", 7)), None);
+    }
+
+    #[test]
+    fn a_worker_that_was_away_has_answered_before() {
+        let presence = Presence::default();
+        let both = urls(&["a", "b"]);
+        presence.due(&both);
+        settle(&presence, "a", Some(7));
+        let long_ago = Instant::now().checked_sub(KEPT).unwrap();
+        presence.with(|workers| workers.get_mut("b").unwrap().asked = Some((long_ago, false)));
+        presence.forget_but(&urls(&[]));
+        assert!(presence.has_answered("a"));
+        presence.with(|workers| assert_eq!(workers.len(), 1, "b is none for too long"));
     }
 
     #[tokio::test(start_paused = true)]

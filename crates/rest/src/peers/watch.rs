@@ -65,6 +65,7 @@ async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bo
                 note(app, which, None).await;
             }
             *failures = 0;
+            peers.no_other_leads();
             return false;
         }
     };
@@ -83,6 +84,8 @@ async fn look_at_leader(app: &App, peers: &Arc<Peers>, failures: &mut u32) -> bo
             (None, refused.then(|| not_taken(&url)))
         }
     };
+    // So that whoever asks for a change later is told at once that waiting does not help.
+    peers.reached(&url, way.is_none());
     let fails = signature.is_some();
     note(app, Trouble::Signature, signature).await;
     settle(app, Trouble::Leader, way, failures).await || fails

@@ -30,6 +30,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     Worker,
+    Cluster,
     Connector,
     Task,
     Source,
@@ -41,8 +42,9 @@ pub enum Group {
 }
 
 impl Group {
-    pub const ALL: [Group; 9] = [
+    pub const ALL: [Group; 10] = [
         Group::Worker,
+        Group::Cluster,
         Group::Connector,
         Group::Task,
         Group::Source,
@@ -57,6 +59,7 @@ impl Group {
     pub fn title(self) -> &'static str {
         match self {
             Group::Worker => "Worker (`connect-worker-metrics`, `app-info`)",
+            Group::Cluster => "Clusters of workers (`connect-worker-rebalance-metrics`)",
             Group::Connector => "Connectors (`connector-metrics`, `connect-worker-metrics`)",
             Group::Task => "Tasks (`connector-task-metrics`)",
             Group::Source => "Source tasks (`source-task-metrics`)",
@@ -141,6 +144,21 @@ table! {
         "Starts of tasks that failed: the task was FAILED before it was RUNNING.";
     TaskStartFailureShare Worker Gauge "kafka_connect_worker_task_startup_failure_percentage" NONE,
         "Share of the starts of tasks that failed, 0 to 1.";
+
+    ClusterEpoch Cluster Gauge "kafka_connect_worker_rebalance_epoch" NONE,
+        "Generation of the group of workers in which this one is, or was last; only of workers of a cluster, like all of these.";
+    ClusterRebalances Cluster Counter "kafka_connect_worker_rebalance_completed_rebalances_total" NONE,
+        "Times that this worker has come to another generation of the group. Tasks that stay are not stopped for it.";
+    ClusterRebalancing Cluster Gauge "kafka_connect_worker_rebalance_rebalancing" NONE,
+        "1 while this worker has no place in the group, or has not read yet what was written before; else 0.";
+    ClusterSince Cluster Gauge "kafka_connect_worker_rebalance_time_since_last_rebalance_ms" NONE,
+        "Time since this worker came to its generation of the group, in milliseconds; +Inf before the first.";
+    ClusterLeads Cluster Gauge "copycat_cluster_leads" NONE,
+        "1 while this worker leads the cluster, else 0: the sum over the workers is 1, but for the seconds in which another one takes over.";
+    ClusterWorkers Cluster Gauge "copycat_cluster_workers" NONE,
+        "Workers that are there, as this one knows; missing while not everybody has said so under the present generation.";
+    ClusterWaiting Cluster Gauge "copycat_cluster_tasks_without_worker" NONE,
+        "Tasks of started connectors that no worker has, or one that is gone; every worker of a cluster tells of all.";
 
     ConnectorStatus Connector Gauge "kafka_connect_connector_status" &["connector", "status"],
         "1 for the state that the connector has: running, paused, stopped or failed.";

@@ -62,6 +62,7 @@ impl Worker {
         self.check_converters(props, unknown, &mut found);
         self.check_transforms(props, unknown, &mut found);
         self.check_overrides(props, &mut found);
+        found.refused.extend(too_many_tasks(props));
         found.notices.extend(connector.notices(props));
         Ok(found)
     }
@@ -239,6 +240,22 @@ impl Worker {
             }
         }
     }
+}
+
+/// What is wrong with the number of tasks that Connect takes whatever it is.
+fn too_many_tasks(props: &Props) -> Option<ConfigError> {
+    /// Of one connector.
+    const TASKS_MAX: i32 = 10_000;
+    const KEY: &str = "tasks.max";
+    let wanted: i32 = props.get(KEY)?.trim().parse().ok()?;
+    let text = || {
+        format!(
+            "Invalid value {wanted} for configuration {KEY}: Value must be no more than {TASKS_MAX}, since \
+             each task has a thread and Kafka clients of its own; a sink has no use for more tasks than its \
+             topics have partitions"
+        )
+    };
+    (wanted > TASKS_MAX).then(|| ConfigError::new(KEY, text()))
 }
 
 fn dead_letter_topic(name: &str) -> (&'static str, &str) {

@@ -120,6 +120,18 @@ fn names_that_no_topic_can_have_are_refused() {
     worker.validate(&good).unwrap();
 }
 
+#[test]
+fn more_tasks_than_a_worker_has_threads_for_are_refused() {
+    let worker = worker(&[]);
+    worker.validate(&connector(&[("tasks.max", "10000")])).unwrap();
+    for class in ["postgres-sink", "datagen"] {
+        let wanted = connector(&[("tasks.max", " 1000000 "), ("connector.class", class)]);
+        let errors = worker.validate(&wanted).unwrap_err().to_string();
+        let start = "tasks.max: Invalid value 1000000 for configuration tasks.max: Value must be no more than";
+        assert!(errors.contains(start), "{errors}");
+    }
+}
+
 /// A REST interface over a worker without connectors; ends with the runtime.
 fn rest(runtime: &tokio::runtime::Runtime, more: &[(&str, &str)]) -> (herder::Herder, String) {
     let (herder, server) = super::access::interface(runtime, worker(more));

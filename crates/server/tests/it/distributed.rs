@@ -14,6 +14,11 @@ fn starts(worker: &Worker) -> usize {
     worker.logs().matches("StartTask").count()
 }
 
+/// What it measures.
+fn measured(worker: &Worker) -> Exposition {
+    Exposition::read(&worker.get("/metrics").body, false)
+}
+
 #[test]
 fn tasks_are_shared_moved_from_the_dead_and_given_to_who_comes_back() {
     let mut cluster = Cluster::start("shared", 3);
@@ -22,13 +27,24 @@ fn tasks_are_shared_moved_from_the_dead_and_given_to_who_comes_back() {
     for teller in 0..3 {
         cluster.wait_spread(teller, &name, &[(0, 2), (1, 2), (2, 2)]);
     }
+    let mut leads = 0.0;
     for worker in &cluster.workers {
         // Each counts what it has, so that their sum is the cluster's.
-        let told = Exposition::read(&worker.get("/metrics").body, false);
+        let told = measured(worker);
+        leads += told.value("copycat_cluster_leads", &[]);
+        assert_eq!(told.value("copycat_cluster_workers", &[]), 3.0);
+        assert_eq!(told.value("copycat_cluster_tasks_without_worker", &[]), 0.0);
+        assert_eq!(told.value("kafka_connect_worker_rebalance_rebalancing", &[]), 0.0);
+        let rebalance =
+            |what: &str| told.value(&format!("kafka_connect_worker_rebalance_{what}"), &[]);
+        assert!(rebalance("epoch") >= rebalance("completed_rebalances_total"));
+        assert!(rebalance("completed_rebalances_total") >= 1.0);
+        assert!(rebalance("time_since_last_rebalance_ms").is_finite());
         assert_eq!(told.value("kafka_connect_worker_task_count", &[]), 2.0);
         let running = "kafka_connect_worker_connector_running_task_count";
         assert_eq!(told.value(running, &[("connector", &name)]), 2.0);
     }
+    assert_eq!(leads, 1.0, "one worker leads");
     cluster.workers[1].kill9();
     for teller in [0, 2] {
         cluster.wait_spread(teller, &name, &[(0, 3), (2, 3)]);
@@ -108,6 +124,9 @@ fn what_waits_for_a_dead_worker_is_not_said_to_run() {
     let (state, reason) = states(&cluster);
     assert_eq!(state, "UNASSIGNED", "{reason}");
     assert!(reason.contains("its tasks wait for it"), "{reason}");
+    let told = measured(&cluster.workers[0]);
+    assert_eq!(told.value("copycat_cluster_tasks_without_worker", &[]), 1.0);
+    assert_eq!(told.value("kafka_connect_worker_task_count", &[]), 1.0);
     cluster.workers[1].restart();
     cluster.wait_spread(0, &name, &[(0, 1), (1, 1)]);
 }

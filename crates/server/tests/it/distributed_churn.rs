@@ -1,6 +1,7 @@
 //! Somebody who makes, alters, pauses, stops, restarts and deletes connectors through any worker, whatever
 //! happens to it, and remembers what was acknowledged: each connector has to be what it was made.
 
+use crate::distributed_truth::{Asked, Moment, now};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +48,8 @@ struct Name {
     rests_until: Instant,
     /// What was asked and answered, for people.
     story: Vec<String>,
+    /// When something was asked that may have changed it.
+    asked: Vec<Asked>,
 }
 
 /// How many requests there were, and what became of them.
@@ -59,6 +62,13 @@ pub(crate) struct Tally {
 
 /// What each connector may be in the end, by name, with its story.
 pub(crate) type Outcomes = BTreeMap<String, (Vec<Known>, Vec<String>)>;
+
+/// What has become of everything that was asked.
+pub(crate) struct Ended {
+    pub(crate) outcomes: Outcomes,
+    pub(crate) tally: Tally,
+    pub(crate) asked: Vec<Asked>,
+}
 
 /// The one who asks, on a thread of its own.
 pub(crate) struct Churn {
@@ -78,6 +88,7 @@ impl Churn {
                 may_be: vec![None],
                 rests_until: Instant::now(),
                 story: Vec::new(),
+                asked: Vec::new(),
             })
             .collect();
         let thread = std::thread::spawn(move || {
@@ -103,16 +114,18 @@ impl Churn {
         Churn { over, tally, thread: Some(thread) }
     }
 
-    /// Ends it. Gives what each connector may be now, by name, with its story.
-    pub(crate) fn finish(mut self) -> (Outcomes, Tally) {
+    /// Ends it.
+    pub(crate) fn finish(mut self) -> Ended {
         self.over.store(true, Ordering::Release);
         let thread = self.thread.take().expect("it is finished once");
-        let names = match thread.join() {
+        let mut names = match thread.join() {
             Ok(names) => names,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        let names = names.into_iter().map(|name| (name.name, (name.may_be, name.story)));
-        (names.collect(), *self.tally.lock().unwrap_or_else(PoisonError::into_inner))
+        let asked = names.iter_mut().flat_map(|name| std::mem::take(&mut name.asked)).collect();
+        let outcomes = names.into_iter().map(|name| (name.name, (name.may_be, name.story)));
+        let tally = *self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        Ended { outcomes: outcomes.collect(), tally, asked }
     }
 
     /// Whether it has found something wrong.
@@ -166,13 +179,21 @@ impl Name {
             Wish::Delete => ("DELETE", path, None),
         };
         let body = body.map(|body| body.to_string());
+        let from = now();
         let answer = request(address, method, &path, body.as_deref());
         let told = match &answer {
             Ok(answer) => format!("{} {}", answer.status, answer.body),
             Err(error) => error.to_string(),
         };
         self.story.push(format!("{:?} {address} {wish:?}: {told}", Instant::now()));
-        self.learn(wish, answer.ok().as_ref())
+        let outcome = self.learn(wish, answer.ok().as_ref());
+        if outcome != Some(false) {
+            // Nobody knows when it is done, or whether, where there was no answer.
+            let late = if outcome.is_none() { LATE.as_micros() as Moment } else { 0 };
+            let connector = self.name.clone();
+            self.asked.push(Asked { connector, from, until: now() + late });
+        }
+        outcome
     }
 
     fn learn(&mut self, wish: Wish, answer: Option<&Answer>) -> Option<bool> {

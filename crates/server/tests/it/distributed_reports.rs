@@ -238,6 +238,43 @@ fn a_worker_that_comes_back_knows_of_tasks_what_the_others_know() {
     }
 }
 
+/// Its kind: what others have said of a task that runs, whoever they are, is not the last word of the topic,
+/// which is all that is left of it for those who read it later.
+#[test]
+fn whoever_has_a_task_has_the_last_word_of_it() {
+    let cluster = Cluster::start("word", 2);
+    let name = kafka::topic_name("orders");
+    cluster.put(0, &name, &orders(&name, 2));
+    cluster.wait_spread(0, &name, &[(0, 1), (1, 1)]);
+    let topic = format!("{}-status", cluster.group);
+    let key = |task: usize| format!("status-task-{name}-{task}");
+    let last = |task: usize| last_records(&cluster.group, "status").remove(&key(task)).flatten();
+    let holder = |task: usize| {
+        eventually(PATIENCE, "it runs", || last(task).filter(|word| word["state"] == "RUNNING"))
+    };
+    let holders = [0, 1].map(holder);
+    // A late word of its last worker, which readers do not count, and one that they do.
+    for (state, generation) in [("UNASSIGNED", 0), ("FAILED", 99)] {
+        let word = json!({
+            "state": state, "trace": null, "worker_id": "other:1", "generation": generation,
+            "version": null,
+        });
+        let records = kafka::read(&kafka::bootstrap(), &topic);
+        let others = [0, 1].map(key).map(|key| {
+            let of_key = |record: &&kafka::Read| record.key.as_deref() == Some(key.as_bytes());
+            let partition = records.iter().find(of_key).expect("its record").partition;
+            kafka::Record::value(word.to_string()).key(key).partition(partition)
+        });
+        kafka::produce(&kafka::bootstrap(), &topic, others);
+        for (task, holder) in holders.iter().enumerate() {
+            eventually(PATIENCE, "its worker says again that it runs", || {
+                (last(task).as_ref() == Some(holder)).then_some(())
+            });
+        }
+    }
+    cluster.wait_spread(1, &name, &[(0, 1), (1, 1)]);
+}
+
 /// Its kind: whoever writes while the leader is stopped gets an answer, and what was acknowledged is there.
 #[test]
 fn a_leader_that_is_stopped_answers_everybody_who_waits() {

@@ -14,8 +14,10 @@ use testkit::process::{Worker, request};
 pub(crate) type Moment = u64;
 const SECOND: Moment = 1_000_000;
 /// What makes workers tell of the tasks that they start and end.
-pub(crate) const LOGS: [(&str, &str); 2] =
-    [("COPYCAT_LOG_FORMAT", "json"), ("COPYCAT_LOG_LEVEL", "info,herder::hands=debug")];
+pub(crate) const LOGS: [(&str, &str); 2] = [
+    ("COPYCAT_LOG_FORMAT", "json"),
+    ("COPYCAT_LOG_LEVEL", "info,herder::hands=debug,runtime::status=debug"),
+];
 /// How often each worker is asked.
 const ASKED_EVERY: Duration = Duration::from_millis(200);
 /// Answers that took longer tell of no moment.
@@ -34,11 +36,15 @@ pub(crate) fn now() -> Moment {
 /// Connector and number.
 type Task = (String, u64);
 
-/// From when until when a worker ran a task; no end: it still does.
+/// From when until when a worker had a task; no end: it still does.
 #[derive(Clone, Debug)]
 struct Run {
     worker: String,
     from: Moment,
+    /// Since when it was RUNNING; none: it never was.
+    runs: Option<Moment>,
+    /// When it was told to stop.
+    stops: Option<Moment>,
     until: Option<Moment>,
 }
 
@@ -47,9 +53,19 @@ impl Run {
         self.from <= until && self.until.is_none_or(|end| end >= from)
     }
 
-    fn covers(&self, from: Moment, until: Moment) -> bool {
-        self.from <= from && self.until.is_none_or(|end| end >= until)
+    /// Since when it was RUNNING, if it was nothing else all the time.
+    fn covers(&self, from: Moment, until: Moment) -> Option<Moment> {
+        let end = self.stops.or(self.until);
+        self.runs.filter(|runs| *runs <= from && end.is_none_or(|end| end >= until))
     }
+}
+
+/// A time in which somebody asked for another state or configuration of a connector.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) connector: String,
+    pub(crate) from: Moment,
+    pub(crate) until: Moment,
 }
 
 /// A time in which a worker was dead, or stood still, or in which brokers were not all there.
@@ -135,6 +151,21 @@ pub(crate) struct Truth {
     outages: Vec<Outage>,
 }
 
+/// Something that was told and was not so, as often as one worker told it in one go.
+pub(crate) struct Late {
+    /// How long before it had been true, or after it came true, whichever is less; the longest.
+    pub(crate) by: Duration,
+    pub(crate) times: usize,
+    text: String,
+}
+
+impl std::fmt::Debug for Late {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Late { by, times, text } = self;
+        write!(f, "{by:?} late, {times} times: {text}")
+    }
+}
+
 impl Truth {
     /// Reads the logs of workers that are still there, or have ended.
     pub(crate) fn read(workers: &[Worker], outages: &[Outage]) -> Truth {
@@ -218,29 +249,45 @@ impl Truth {
         self.outages.iter().filter(near).collect()
     }
 
-    /// How late what was told was, worst first: what was told was true so long before, and not since.
-    /// What nobody can know is left out.
-    pub(crate) fn lateness(&self, listeners: Listeners) -> Vec<(Duration, String)> {
+    /// How late what was told was, worst first. What nobody can know is left out: what was `asked` for
+    /// since a task began makes it one of a former configuration, which is not told to run.
+    pub(crate) fn lateness(&self, listeners: Listeners, asked: &[Asked]) -> Vec<Late> {
         let samples = listeners.finish();
-        let mut late = Vec::new();
+        let mut late: BTreeMap<_, Late> = BTreeMap::new();
         for sample in samples.iter().filter(|s| s.answered - s.asked <= ANSWER_MAX) {
             for (task, runs) in &self.runs {
-                let by = self.late(sample, task, runs);
-                if let Some(by) = by.filter(|by| *by > 0) {
-                    let told = sample.told.get(task);
-                    let text = format!(
-                        "{} at {} of {task:?}: {told:?}; {runs:?}",
-                        sample.teller, sample.asked
+                let Some(by) = self.late(sample, task, runs, asked).filter(|by| *by > 0) else {
+                    continue;
+                };
+                let by = Duration::from_micros(by);
+                let last = runs.iter().rposition(|run| run.from <= sample.answered);
+                let told = sample.told.get(task);
+                let new = || Late { by: Duration::ZERO, times: 0, text: String::new() };
+                let known = late.entry((task, &sample.teller, told, last)).or_insert_with(new);
+                known.times += 1;
+                if by > known.by {
+                    let near: Vec<&Run> = runs
+                        .iter()
+                        .filter(|run| {
+                            run.overlaps(sample.asked - 20 * SECOND, sample.asked + 10 * SECOND)
+                        })
+                        .collect();
+                    known.by = by;
+                    known.text = format!(
+                        "{} at {} of {task:?}: {told:?}; {near:#?}; {:#?}",
+                        sample.teller,
+                        sample.asked,
+                        self.outages_at(sample.asked)
                     );
-                    late.push((Duration::from_micros(by), text));
                 }
             }
         }
-        late.sort_by_key(|(by, _)| std::cmp::Reverse(*by));
+        let mut late: Vec<Late> = late.into_values().collect();
+        late.sort_by_key(|late| std::cmp::Reverse(late.by));
         late
     }
 
-    fn late(&self, sample: &Sample, task: &Task, runs: &[Run]) -> Option<Moment> {
+    fn late(&self, sample: &Sample, task: &Task, runs: &[Run], all: &[Asked]) -> Option<Moment> {
         let (asked, answered) = (sample.asked, sample.answered);
         match sample.told.get(task) {
             // That a worker is gone others find out by themselves.
@@ -248,14 +295,26 @@ impl Truth {
                 if self.is_blind(sample, &[]) {
                     return None;
                 }
-                let own = runs.iter().filter(|run| run.worker == *worker && run.from <= answered);
-                let last = own.map(|run| run.until.unwrap_or(Moment::MAX)).max();
-                Some(asked.saturating_sub(last.unwrap_or(0)))
+                let own = || runs.iter().filter(|run| run.worker == *worker);
+                let before = own().filter(|run| run.runs.is_some_and(|runs| runs <= answered));
+                let last = before.map(|run| run.until.unwrap_or(Moment::MAX)).max();
+                let next = own().filter_map(|run| run.runs).filter(|runs| *runs > answered).min();
+                let since = asked.saturating_sub(last.unwrap_or(0));
+                Some(next.map_or(since, |next| since.min(next - answered)))
             }
             _ if self.is_blind(sample, runs) => None,
             _ => {
-                let runs = runs.iter().find(|run| run.covers(asked, answered))?;
-                Some(asked - runs.from)
+                let covers = |run: &&Run| run.covers(asked, answered).is_some();
+                let run = runs.iter().find(covers)?;
+                let changed = |change: &&Asked| {
+                    change.connector == task.0
+                        && change.until >= run.from
+                        && change.from <= answered
+                };
+                match all.iter().find(changed) {
+                    Some(_) => None,
+                    None => Some(asked - run.runs?),
+                }
             }
         }
     }
@@ -292,8 +351,17 @@ fn runs_of(worker: &Worker) -> Vec<(Task, Run)> {
         let key = ((name.to_owned(), task), line["token"].as_u64().unwrap_or_default());
         match line["message"].as_str() {
             Some("the task is started") => {
-                let run = Run { worker: worker.address().to_owned(), from: at, until: None };
+                let worker = worker.address().to_owned();
+                let run = Run { worker, from: at, runs: None, stops: None, until: None };
                 runs.extend(open.insert(key.clone(), run).map(|former| (key.0, former)));
+            }
+            // The task does not know its token: it is the last one that was started.
+            Some("the task runs") => {
+                let own = open.range_mut((key.0.clone(), 0)..=(key.0, u64::MAX));
+                own.last().into_iter().for_each(|(_, run)| run.runs = run.runs.or(Some(at)));
+            }
+            Some("the task is told to stop") => {
+                open.get_mut(&key).into_iter().for_each(|run| run.stops = run.stops.or(Some(at)));
             }
             Some("the task has ended") => {
                 let ended = open.remove(&key);

@@ -78,7 +78,12 @@ impl Driver {
         let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, _) in tombstones {
             // A key that was written here can be read.
-            let _known = statuses.apply(&ReadRecord { offset: 0, key: Some(key), value: None });
+            let _known = statuses.apply(&ReadRecord {
+                partition: 0,
+                offset: 0,
+                key: Some(key),
+                value: None,
+            });
         }
     }
 
@@ -107,6 +112,7 @@ impl Driver {
             troubles: self.word.troubles.clone(),
             group: self.settings.group.as_str().into(),
             settings: self.settings.alike.iter().cloned().collect(),
+            joined: self.joins.first,
         };
         self.say(vec![said.written()], done);
     }

@@ -35,7 +35,7 @@ use kafka::ClientSettings;
 pub use open::run_number;
 use report::Reports;
 use runtime::{CompactedTopic, StopMode, TaskHandle, Worker};
-use show::{Restarts, Stale};
+use show::{Joins, Restarts, Stale};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,7 +116,7 @@ pub(crate) enum Input {
     /// Statuses of these have changed in the topic.
     StatusesRead(Vec<StatusKey>),
     KeyRead(SessionKey),
-    /// What was said could not be written: it is said again.
+    /// What was said could not be written, or does not stand any more: it is said again.
     Unsaid(StatusKey),
     /// A task asks whether it may write.
     Confirm(confirm::Question),
@@ -192,6 +192,7 @@ struct Driver {
     workers: workers::Workers,
     proof: Option<Arc<Membership>>,
     generation: i32,
+    joins: Joins,
     orders: Sender<writer::Order>,
     leaving: Arc<AtomicBool>,
     /// Ends when the group has been left.
@@ -264,7 +265,10 @@ impl Driver {
                 None => return false,
             },
             Input::Joined { seat, proof } => {
-                self.generation = seat.generation;
+                if self.generation != seat.generation {
+                    self.generation = seat.generation;
+                    self.joins.again(seat.generation);
+                }
                 self.proof = Some(proof);
                 Event::Joined(seat)
             }

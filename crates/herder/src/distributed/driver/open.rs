@@ -1,7 +1,7 @@
 //! How a driver begins: the topics are looked at and read, then its threads start.
 
 use super::alike::{self, Strangers, until_answered};
-use super::show::{Restarts, Stale};
+use super::show::{Joins, Restarts, Stale};
 use super::waits::Waits;
 use super::{
     ClusterSettings, Driver, Input, asked, confirm, readers, seats, spawn, workers, writer,
@@ -63,6 +63,7 @@ impl Logs {
             state: ConfigState::default(),
             tell: shared.tell.clone(),
             log_levels: settings.log_levels.clone(),
+            caught_up: false,
         };
         let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
         until_answered(stopped, || status.read_to_end(READ_TIMEOUT))?;
@@ -163,6 +164,7 @@ impl Driver {
             workers: workers::Workers::default(),
             proof: None,
             generation: -1,
+            joins: Joins::default(),
             orders,
             leaving,
             left,

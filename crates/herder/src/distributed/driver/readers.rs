@@ -9,7 +9,7 @@ use crate::distributed::log::LogReader;
 use crate::distributed::member::Event;
 use crate::distributed::records::{self, Said};
 use crate::distributed::topics::{
-    ConfigEvent, ConfigKey, ConfigState, Oddity, ReadRecord, StatusKey, Statuses,
+    ConfigEvent, ConfigKey, ConfigState, News, Oddity, ReadRecord, StatusKey, Statuses,
 };
 use api::Error;
 use config::Props;
@@ -39,6 +39,8 @@ pub(super) struct ConfigReader {
     pub(super) state: ConfigState,
     pub(super) tell: Sender<Input>,
     pub(super) log_levels: LogLevels,
+    /// The topic has been read to the end that it had at the start.
+    pub(super) caught_up: bool,
 }
 
 impl ConfigReader {
@@ -46,6 +48,20 @@ impl ConfigReader {
     fn news(&self, event: Option<ConfigEvent>) {
         if let Some(ConfigEvent::LogLevelChanged { logger, level }) = event {
             (self.log_levels.0)(&logger, &level);
+        }
+    }
+
+    /// Tells of a connector whose tasks are not all there.
+    fn tell_of_gaps(&self, name: &str) {
+        let state = self.state.get(name).filter(|state| state.exists() && state.is_inconsistent());
+        if let Some(state) = state {
+            tracing::warn!(
+                "connector {name}: topic {} has a commit of {} tasks, whose configurations are not all \
+                 there. Its tasks stop, and are worked out and written again by the leader; look who \
+                 else writes to the topic",
+                self.topic,
+                state.task_count()
+            );
         }
     }
 
@@ -97,6 +113,9 @@ impl LogReader for ConfigReader {
                     self.news(event);
                     let key = ConfigKey::parse(key);
                     keys |= key == Some(ConfigKey::SessionKey);
+                    if let Some(ConfigKey::Commit(name)) = key.as_ref().filter(|_| self.caught_up) {
+                        self.tell_of_gaps(name);
+                    }
                     changes.extend(key.and_then(|key| self.changes(&key)));
                 }
                 Err(oddity) => oddity.warn(batch.tp()),
@@ -111,7 +130,10 @@ impl LogReader for ConfigReader {
         }
     }
 
-    fn caught_up(&mut self) {}
+    fn caught_up(&mut self) {
+        self.caught_up = true;
+        self.state.connectors().for_each(|(name, _)| self.tell_of_gaps(name));
+    }
 
     fn trouble(&mut self, trouble: Option<&Error>) {
         self.waits.note("the topic of configurations", trouble.map(Error::report));
@@ -131,7 +153,7 @@ pub(super) struct StatusReader {
 
 impl LogReader for StatusReader {
     fn read(&mut self, batch: &RawBatch, _live: bool) {
-        let mut changed = Vec::new();
+        let (mut changed, mut overruled) = (Vec::new(), Vec::new());
         let mut times = batch.records().iter().map(|record| record.timestamp);
         ReadRecord::each(batch, |record| {
             let at_ms = times.next().unwrap_or(-1);
@@ -144,14 +166,22 @@ impl LogReader for StatusReader {
             }
             let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
             match statuses.apply(record) {
-                Ok(None) if record.value.is_some() => {}
+                Ok(News::Changed(key)) => changed.push(key),
+                Ok(News::Overruled(key)) => overruled.push(key),
                 // What is taken away may be known to the driver alone.
-                Ok(key) => changed.extend(key.or_else(|| StatusKey::parse(text(record.key)))),
+                Ok(News::Nothing) if record.value.is_none() => {
+                    changed.extend(StatusKey::parse(text(record.key)));
+                }
+                Ok(News::Nothing) => {}
                 Err(oddity) => oddity.warn(batch.tp()),
             }
         });
         if !changed.is_empty() {
             let _gone = self.tell.send(Input::StatusesRead(changed));
+        }
+        // Whoever has the task says so again.
+        for key in overruled {
+            let _gone = self.tell.send(Input::Unsaid(key));
         }
     }
 

@@ -142,7 +142,18 @@ impl Driver {
         let told = self.statuses();
         let of = |name: &String| told.get(name);
         let (stands, may_say) = match key {
-            StatusKey::Connector(name) => (own(of(name).and_then(|told| told.own.as_ref())), true),
+            StatusKey::Connector(name) => {
+                let known = of(name).and_then(|told| told.own.as_ref());
+                let (stands, gone) = (own(known), known.is_none());
+                drop(told);
+                if !stands {
+                    self.reports.unsaid(key);
+                }
+                if gone {
+                    self.tasks_of_gone(name);
+                }
+                return;
+            }
             StatusKey::Task(name, task) => {
                 let entry = self.member.cluster().connectors.get(name.as_str());
                 let held = || entry.is_some_and(|entry| entry.held_by(&self.me, *task).is_some());
@@ -163,6 +174,14 @@ impl Driver {
         drop(told);
         if may_say && !stands {
             self.reports.unsaid(key);
+        }
+    }
+
+    /// What was taken away of a connector may have been of its tasks, too: those of the next one of its name.
+    fn tasks_of_gone(&mut self, name: &str) {
+        let entry = self.member.cluster().connectors.get(name);
+        for task in 0..entry.map_or(0, Entry::task_count) {
+            self.status_read(&StatusKey::Task(name.to_owned(), task));
         }
     }
 

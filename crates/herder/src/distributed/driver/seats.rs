@@ -115,7 +115,7 @@ impl Seats {
                 }
             }
             let seat = Seat { generation: consumer.handle().generation()?, partitions };
-            if spare.is_one(&seat) {
+            if spare.is_one(&seat, Instant::now()) {
                 self.waits.tell(JOINING, Some(&self.spare()));
             }
             let joined = seat.generation >= 0 && (told.is_some() || !seat.partitions.is_empty());
@@ -167,25 +167,27 @@ impl Seats {
 /// Notices that a member is given nothing for longer than a newcomer waits for its share.
 #[derive(Default)]
 struct Spare {
-    since: Option<(i32, Instant)>,
+    /// Since which generation, how long, and when that was looked at last.
+    nothing: Option<(i32, Duration, Instant)>,
 }
 
 impl Spare {
-    fn is_one(&mut self, seat: &Seat) -> bool {
+    fn is_one(&mut self, seat: &Seat, now: Instant) -> bool {
         const SHARE_WAIT: Duration = Duration::from_secs(15);
+        /// Between two looks: while the process stands still, nobody is kept from giving it something.
+        const LOOK_MAX: Duration = Duration::from_secs(1);
         if seat.generation < 0 || !seat.partitions.is_empty() {
-            self.since = None;
+            self.nothing = None;
             return false;
         }
-        match self.since {
-            Some((generation, since)) if generation == seat.generation => {
-                since.elapsed() >= SHARE_WAIT
+        let so_far = match self.nothing {
+            Some((generation, so_far, looked)) if generation == seat.generation => {
+                so_far + now.saturating_duration_since(looked).min(LOOK_MAX)
             }
-            _ => {
-                self.since = Some((seat.generation, Instant::now()));
-                false
-            }
-        }
+            _ => Duration::ZERO,
+        };
+        self.nothing = Some((seat.generation, so_far, now));
+        so_far >= SHARE_WAIT
     }
 }
 
@@ -196,4 +198,32 @@ pub(super) fn ensure_members(
 ) -> api::Result<i32> {
     let found = ensure_topic(&settings.members, &settings.config.admin, stopped)?;
     Ok(i32::try_from(found).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_spare_after_a_while_in_which_it_looked() {
+        let seat = |generation, partitions: &[i32]| Seat {
+            generation,
+            partitions: partitions.iter().copied().collect(),
+        };
+        let (mut spare, mut now) = (Spare::default(), Instant::now());
+        let mut after = |ms, seat: &Seat| {
+            now += Duration::from_millis(ms);
+            spare.is_one(seat, now)
+        };
+        let nothing = seat(4, &[]);
+        assert!(
+            (0..150).all(|_| !after(100, &nothing)),
+            "15 s have not passed since the first look"
+        );
+        assert!(after(100, &nothing));
+        assert!(!after(100, &seat(5, &[])), "another generation gives anew");
+        assert!(!after(60_000, &seat(5, &[])), "it stood still");
+        assert!(!after(100, &seat(5, &[3])));
+        assert!((0..140).all(|_| !after(100, &seat(5, &[]))));
+    }
 }

@@ -8,7 +8,7 @@ use crate::distributed::cluster::{Change, Entry, Slot, TaskKey, WorkerId};
 use crate::distributed::membership::has_left;
 use crate::distributed::topics::{ConnectorStatuses, Reported, Status, StatusKey};
 use crate::state::Target;
-use crate::view::{At, ConnectorView, Leader, TaskView};
+use crate::view::{At, ConnectorView, Leader, Standing, TaskView};
 use config::Props;
 use runtime::{ActiveTopics, State, StatusCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +48,23 @@ impl Stale {
 
     pub(super) fn take_unsaid(&mut self) -> bool {
         std::mem::take(&mut self.unsaid)
+    }
+}
+
+/// How this worker has come to generations of the group.
+#[derive(Default)]
+pub(super) struct Joins {
+    pub(super) first: Option<i32>,
+    count: u64,
+    last: Option<Instant>,
+}
+
+impl Joins {
+    /// It has a place in another one.
+    pub(super) fn again(&mut self, generation: i32) {
+        self.first.get_or_insert(generation);
+        self.count += 1;
+        self.last = Some(Instant::now());
     }
 }
 
@@ -129,6 +146,7 @@ impl Driver {
             }
             _ => Leader::Nobody,
         };
+        let standing = self.standing();
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
         for (name, shown) in views {
             match shown {
@@ -138,10 +156,22 @@ impl Driver {
         }
         view.version = self.member.cluster().version;
         view.keys = self.keys.clone();
+        view.standing = Some(standing);
         view.leader = leader;
         view.ready |= self.member.is_seated();
         view.joining = !view.ready;
         view.waits = self.waits.text();
+    }
+
+    fn standing(&self) -> Standing {
+        let group = self.member.view();
+        Standing {
+            generation: Some(self.generation).filter(|generation| *generation >= 0),
+            joins: self.joins.count,
+            joined: self.joins.last,
+            seated: self.member.is_seated(),
+            workers: group.is_whole().then(|| group.alive().len()),
+        }
     }
 
     /// Notes which workers are dead; true where they are others than before. While not everybody has said
@@ -242,17 +272,24 @@ impl Driver {
                 (None, (again, self.hands.status(&key)))
             }
             (_, Some(worker)) => {
-                // What another worker said of it before is no news of this one.
+                // What another worker said of it before is no news of this one, nor what an earlier
+                // start of it did.
                 let status = known.and_then(|known| known.tasks.get(&number));
-                let status = status.filter(|s| s.worker_id.as_deref() == Some(&*worker.name));
+                let own = |status: &&Status| {
+                    let joined = self.workers.joined(worker);
+                    status.worker_id.as_deref() == Some(&*worker.name)
+                        && joined.is_none_or(|joined| status.generation >= joined)
+                };
+                let status = status.filter(own);
                 (Some(worker.name.clone()), told(status))
             }
             _ => (None, told(None)),
         };
+        let unplaced = worker.is_none();
         restarting |= elsewhere.is_some() && self.restarts.is_on(name, number);
         let other = worker.filter(|_| elsewhere.is_some());
         let at = other.and_then(|worker| Some(self.at(worker, self.urls.get(worker)?)));
-        TaskView { config: config.clone(), elsewhere, at, restarting, status }
+        TaskView { config: config.clone(), elsewhere, at, unplaced, restarting, status }
     }
 
     /// The topics that tasks here have used, and those that others have told of.

@@ -20,6 +20,8 @@ use tokio::sync::oneshot;
 struct Heard {
     version: Arc<str>,
     troubles: Vec<String>,
+    /// Where this start of it first had a place.
+    joined: Option<i32>,
     /// When it wrote that; milliseconds since 1970, -1 where the record does not say.
     at_ms: i64,
 }
@@ -30,6 +32,13 @@ pub(super) struct Workers {
     heard: BTreeMap<WorkerId, Heard>,
     /// Who waits until this worker's word says that it drains, or does not.
     waiting: Vec<(bool, oneshot::Sender<Answer>)>,
+}
+
+impl Workers {
+    /// The generation of the group in which a start of a worker first had a place, if it has said so.
+    pub(super) fn joined(&self, worker: &WorkerId) -> Option<i32> {
+        self.heard.get(worker)?.joined
+    }
 }
 
 impl Driver {
@@ -48,7 +57,13 @@ impl Driver {
             Some(said) => {
                 self.urls.insert(worker.clone(), said.url.clone());
                 let (version, troubles) = (said.version.clone(), said.troubles.clone());
-                self.workers.heard.insert(worker.clone(), Heard { version, troubles, at_ms });
+                let heard = Heard { version, troubles, joined: said.joined, at_ms };
+                let before = self.workers.heard.insert(worker.clone(), heard);
+                if before.and_then(|before| before.joined) != said.joined {
+                    // What an earlier start of it has said does not count any more.
+                    let names = self.member.cluster().connectors.keys();
+                    names.for_each(|name| self.stale.connector(name));
+                }
             }
             None => {
                 self.urls.remove(&worker);

@@ -253,7 +253,8 @@ impl Member {
         }
         let (of, incarnation) = (wanted.of, wanted.incarnation);
         let made = lead.made.get(wanted.name);
-        let there = (placement.made_of == Some(of) && !self.is_miscounted(entry, wanted.config))
+        let placed = placement.made_of == Some(of) && placement.is_for(entry);
+        let there = (placed && !self.is_miscounted(entry, wanted.config))
             || made.is_some_and(|made| made.of == of && made.incarnation == incarnation);
         let making = lead.making.get(wanted.name);
         let making = making.is_some_and(|m| m.of == of && m.incarnation == incarnation);
@@ -296,6 +297,7 @@ impl Member {
         };
         // A secret may have changed where the reference to it has not.
         let same = placement.made_of.is_some()
+            && placement.is_for(entry)
             && made.tasks == entry.tasks
             && !miscounted
             && !made.tasks.iter().any(config::providers::has_references);

@@ -2,7 +2,7 @@
 //! of tasks.
 
 use super::{Action, Commit, Event, Kind, Kinds, Member, Settings, TaskKey};
-use crate::distributed::cluster::WorkerId;
+use crate::distributed::cluster::{Change, WorkerId};
 use crate::distributed::membership::Seat;
 use crate::state::Request;
 use config::Given;
@@ -92,4 +92,19 @@ fn a_change_that_is_taken_back_while_the_tasks_stop_leaves_them_running() {
     alone.put(3, "a");
     alone.tasks_end();
     assert_eq!((alone.starts, alone.ending.len()), (2, 0), "it runs again");
+}
+
+#[test]
+fn a_task_set_that_somebody_else_has_spoilt_is_made_again() {
+    let mut alone = Alone::seated();
+    alone.put(1, "a");
+    let two = vec![config::Props::new(), config::Props::new()];
+    for (starts, tasks) in [(2, Vec::new()), (3, two)] {
+        let spoilt = Change::Tasks { name: "c".into(), tasks };
+        alone.happens(Event::Config { changes: vec![spoilt], live: true });
+        alone.tasks_end();
+        let entry = &alone.member.cluster().connectors["c"];
+        assert_eq!((alone.starts, alone.ending.len(), entry.tasks.len()), (starts, 0, 1));
+        assert!(alone.member.running.contains_key(&("c".into(), 0)), "it runs again");
+    }
 }

@@ -238,7 +238,8 @@ mod tests {
         ]);
         for record in records {
             let (key, value) = record.written();
-            let read = ReadRecord { offset: 0, key: Some(&key), value: value.as_deref() };
+            let read =
+                ReadRecord { partition: 0, offset: 0, key: Some(&key), value: value.as_deref() };
             assert_eq!(ConfigRecord::decode(&read), Ok(record));
         }
     }

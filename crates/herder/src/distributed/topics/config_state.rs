@@ -267,7 +267,7 @@ mod tests {
         let mut told = Vec::new();
         for (offset, (key, value)) in (0..).zip(records) {
             let (key, value) = (Some(key.as_bytes()), value.map(str::as_bytes));
-            match state.apply(&ReadRecord { offset, key, value }, true) {
+            match state.apply(&ReadRecord { partition: 0, offset, key, value }, true) {
                 Ok(event) => told.extend(event.map(Some)),
                 Err(oddity) => {
                     assert_eq!(oddity.offset, offset);
@@ -353,7 +353,10 @@ mod tests {
         let mut state = ConfigState::default();
         for (offset, (key, value)) in (0..).zip([C, restart, level]) {
             let (key, value) = (Some(key.as_bytes()), value.map(str::as_bytes));
-            assert_eq!(state.apply(&ReadRecord { offset, key, value }, false), Ok(None));
+            assert_eq!(
+                state.apply(&ReadRecord { partition: 0, offset, key, value }, false),
+                Ok(None)
+            );
         }
         let told = read(&mut state, &[restart, level]);
         assert!(matches!(
@@ -390,13 +393,15 @@ mod tests {
             let state = ConfigState { next_offset, ..state.clone() };
             assert_eq!(state, before, "{key} {value}");
         }
-        let no_key = ReadRecord { offset: 9, key: None, value: Some(b"{}") };
+        let no_key = ReadRecord { partition: 0, offset: 9, key: None, value: Some(b"{}") };
         assert!(state.apply(&no_key, true).is_err());
         assert_eq!(state.next_offset(), Some(10));
-        let cut = ReadRecord { offset: 10, key: Some(b"connector-c"), value: Some(b"{") };
+        let cut =
+            ReadRecord { partition: 0, offset: 10, key: Some(b"connector-c"), value: Some(b"{") };
         assert!(state.apply(&cut, true).is_err_and(|oddity| oddity.undecodable));
         assert_eq!(state.next_offset(), Some(10), "what no Java worker can decode is not read");
-        let own = ReadRecord { offset: 11, key: Some(b"copycat-x"), value: Some(b"\xff") };
+        let own =
+            ReadRecord { partition: 0, offset: 11, key: Some(b"copycat-x"), value: Some(b"\xff") };
         assert_eq!(state.apply(&own, true), Ok(None));
         assert_eq!(state.next_offset(), Some(12));
     }

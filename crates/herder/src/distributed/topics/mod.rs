@@ -23,7 +23,7 @@ pub use config_state::{ConfigEvent, ConfigState, ConnectorState};
 pub use properties::Properties;
 pub use session_key::SessionKey;
 pub use status_record::{Reported, Status, StatusKey, StatusRecord, TopicUse};
-pub use status_state::{ConnectorStatuses, Statuses};
+pub use status_state::{ConnectorStatuses, News, Statuses};
 
 /// How keys of records begin that are Copycat's own, in any of the topics.
 pub const OWN_PREFIX: &str = "copycat-";
@@ -31,9 +31,11 @@ pub const OWN_PREFIX: &str = "copycat-";
 /// A record's key and value as they are written; no value is a tombstone.
 pub type Written = (Vec<u8>, Option<Vec<u8>>);
 
-/// A record as it is read. Timestamp, headers and partition mean nothing.
+/// A record as it is read. Timestamp and headers mean nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadRecord<'a> {
+    /// Records of one partition are in order; nothing is known of the order of others among each other.
+    pub partition: i32,
     pub offset: i64,
     pub key: Option<&'a [u8]>,
     pub value: Option<&'a [u8]>,
@@ -45,7 +47,12 @@ impl ReadRecord<'_> {
         for (row, record) in batch.records().iter().enumerate() {
             let value = batch.value(row);
             let (key, value) = (batch.key(row), value.as_deref());
-            take(&ReadRecord { offset: record.offset, key, value });
+            take(&ReadRecord {
+                partition: batch.tp().partition,
+                offset: record.offset,
+                key,
+                value,
+            });
         }
     }
 }

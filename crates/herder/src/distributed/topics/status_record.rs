@@ -293,7 +293,8 @@ mod tests {
             StatusRecord::Gone(StatusKey::Task("c".to_owned(), 3)),
         ] {
             let (key, value) = record.written();
-            let read = ReadRecord { offset: 0, key: Some(&key), value: value.as_deref() };
+            let read =
+                ReadRecord { partition: 0, offset: 0, key: Some(&key), value: value.as_deref() };
             assert_eq!(StatusRecord::decode(&read), Ok(record));
         }
     }

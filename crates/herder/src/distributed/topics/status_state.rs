@@ -2,17 +2,31 @@
 //! connectors use.
 //!
 //! The last record counts, but for an UNASSIGNED that comes after its task runs elsewhere. Partitions
-//! of the topic are read in any order among each other: records of one key are in one partition.
+//! of the topic are read in any order among each other: records of one key are in one partition, and
+//! what one record says of other keys counts only where both are.
 
 use super::status_record::{Reported, Status, StatusKey, StatusRecord, TopicUse};
 use super::{OWN_PREFIX, Oddity, ReadRecord, Unusable, text_key};
 use std::collections::BTreeMap;
+
+/// What a record has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    Nothing,
+    /// Something else is known of this than before.
+    Changed(StatusKey),
+    /// The record does not count, though it is the topic's last word of this: once the topic is compacted,
+    /// whoever reads it will take it for what is.
+    Overruled(StatusKey),
+}
 
 /// What is known of one connector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectorStatuses {
     pub own: Option<Status>,
     pub tasks: BTreeMap<u32, Status>,
+    /// The partition in which each of them was read.
+    partitions: BTreeMap<u32, i32>,
     /// By the topic's name in the key. They outlive the connector's status.
     pub topics: BTreeMap<String, TopicUse>,
 }
@@ -33,67 +47,79 @@ impl Statuses {
         self.connectors.iter().map(|(name, statuses)| (name.as_str(), statuses))
     }
 
-    /// Takes in the next record. Returns what it was about if it changed anything.
+    /// Takes in the next record.
     ///
     /// # Errors
     /// The record was skipped, to be told once.
-    pub fn apply(&mut self, record: &ReadRecord<'_>) -> Result<Option<StatusKey>, Oddity> {
+    pub fn apply(&mut self, record: &ReadRecord<'_>) -> Result<News, Oddity> {
         self.take(record).map_err(|fault| fault.of(record))
     }
 
-    fn take(&mut self, record: &ReadRecord<'_>) -> Result<Option<StatusKey>, Unusable> {
+    fn take(&mut self, record: &ReadRecord<'_>) -> Result<News, Unusable> {
         let key = text_key(record)?;
         if key.starts_with(OWN_PREFIX) {
-            return Ok(None);
+            return Ok(News::Nothing);
         }
         let key = StatusKey::parse(&key);
         let key = key.ok_or_else(|| Unusable::new("nobody knows such a key"))?;
         let is_changed = match StatusRecord::read(key.clone(), record.value)? {
-            StatusRecord::Gone(key) => self.remove(&key),
+            StatusRecord::Gone(key) => self.remove(&key, record.partition),
             StatusRecord::Connector(name, status) => {
                 self.of(&name).own.replace(status.clone()).is_none_or(|known| known != status)
             }
-            StatusRecord::Task(name, task, status) => self.put_task(&name, task, status),
+            StatusRecord::Task(name, task, status) => {
+                if self.is_late(&name, task, &status) {
+                    return Ok(News::Overruled(key));
+                }
+                self.put_task(&name, task, status, record.partition)
+            }
             StatusRecord::Topic(used) => {
-                let StatusKey::Topic { topic, connector } = &key else { return Ok(None) };
+                let StatusKey::Topic { topic, connector } = &key else {
+                    return Ok(News::Nothing);
+                };
                 let known = self.of(connector).topics.insert(topic.clone(), used.clone());
                 known.is_none_or(|known| known != used)
             }
         };
-        Ok(is_changed.then_some(key))
+        Ok(if is_changed { News::Changed(key) } else { News::Nothing })
     }
 
     fn of(&mut self, connector: &str) -> &mut ConnectorStatuses {
         self.connectors.entry(connector.to_owned()).or_default()
     }
 
-    fn put_task(&mut self, connector: &str, task: u32, status: Status) -> bool {
-        let tasks = &mut self.of(connector).tasks;
-        // A worker that lost the task says so late.
-        let is_late = |known: &Status| {
-            status.state == Reported::Unassigned
-                && known.state == Reported::Running
-                && known.generation >= status.generation
-        };
-        match tasks.get(&task) {
-            Some(known) if is_late(known) || *known == status => false,
-            _ => {
-                tasks.insert(task, status);
-                true
-            }
-        }
+    /// Whether a worker that has lost the task says so after another one runs it.
+    fn is_late(&self, connector: &str, task: u32, status: &Status) -> bool {
+        let known = self.get(connector).and_then(|known| known.tasks.get(&task));
+        status.state == Reported::Unassigned
+            && known.is_some_and(|known| {
+                known.state == Reported::Running && known.generation >= status.generation
+            })
     }
 
-    fn remove(&mut self, key: &StatusKey) -> bool {
+    fn put_task(&mut self, connector: &str, task: u32, status: Status, partition: i32) -> bool {
+        let known = self.of(connector);
+        known.partitions.insert(task, partition);
+        known.tasks.insert(task, status.clone()) != Some(status)
+    }
+
+    fn remove(&mut self, key: &StatusKey, partition: i32) -> bool {
         let name = key.connector();
         let Some(statuses) = self.connectors.get_mut(name) else { return false };
         let was_there = match key {
-            // Not its tasks: theirs are in other partitions, and may be those of the next connector of the
-            // name. Whoever deletes one takes each of them away.
-            StatusKey::Connector(_) => statuses.own.take().is_some(),
+            StatusKey::Connector(_) => {
+                // Those in other partitions may be tasks of the next connector of the name: whoever deletes
+                // one takes each of them away.
+                let before = statuses.tasks.len();
+                let partitions = &statuses.partitions;
+                statuses.tasks.retain(|task, _| partitions.get(task) != Some(&partition));
+                statuses.own.take().is_some() || statuses.tasks.len() != before
+            }
             StatusKey::Task(_, task) => statuses.tasks.remove(task).is_some(),
             StatusKey::Topic { topic, .. } => statuses.topics.remove(topic).is_some(),
         };
+        let ConnectorStatuses { tasks, partitions, .. } = statuses;
+        partitions.retain(|task, _| tasks.contains_key(task));
         if *statuses == ConnectorStatuses::default() {
             self.connectors.remove(name);
         }
@@ -139,6 +165,9 @@ mod tests {
     use super::super::{ConfigRecord, ConfigState, Properties, Written};
     use super::*;
     use crate::state::Target;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
 
     fn of(configs: &ConfigState) -> impl Fn(&str) -> Option<u32> {
         |name| configs.get(name).filter(|state| state.exists()).map(|state| state.task_count())
@@ -149,8 +178,21 @@ mod tests {
         Status { state, trace: None, worker_id, generation, version: None }
     }
 
-    fn apply(statuses: &mut Statuses, (key, value): &Written) -> Result<Option<StatusKey>, Oddity> {
-        statuses.apply(&ReadRecord { offset: 7, key: Some(key), value: value.as_deref() })
+    fn apply(statuses: &mut Statuses, written: &Written) -> Result<News, Oddity> {
+        apply_in(0, statuses, written)
+    }
+
+    fn apply_in(
+        partition: i32,
+        statuses: &mut Statuses,
+        (key, value): &Written,
+    ) -> Result<News, Oddity> {
+        statuses.apply(&ReadRecord {
+            partition,
+            offset: 7,
+            key: Some(key),
+            value: value.as_deref(),
+        })
     }
 
     fn task(task: u32, status: &Status) -> Written {
@@ -161,15 +203,17 @@ mod tests {
     fn a_late_unassigned_does_not_overwrite_the_new_owner() {
         let mut statuses = Statuses::default();
         let running = status(Reported::Running, "w:2", 3);
-        assert!(apply(&mut statuses, &task(0, &running)).unwrap().is_some());
-        assert_eq!(apply(&mut statuses, &task(0, &running)), Ok(None), "no news");
+        let key = StatusKey::Task("c".to_owned(), 0);
+        let changed = Ok(News::Changed(key.clone()));
+        assert_eq!(apply(&mut statuses, &task(0, &running)), changed);
+        assert_eq!(apply(&mut statuses, &task(0, &running)), Ok(News::Nothing));
         for generation in [2, 3] {
             let late = status(Reported::Unassigned, "w:1", generation);
-            assert_eq!(apply(&mut statuses, &task(0, &late)), Ok(None));
+            assert_eq!(apply(&mut statuses, &task(0, &late)), Ok(News::Overruled(key.clone())));
             assert_eq!(statuses.get("c").unwrap().tasks[&0], running);
         }
         let newer = status(Reported::Unassigned, "w:2", 4);
-        assert!(apply(&mut statuses, &task(0, &newer)).unwrap().is_some());
+        assert_eq!(apply(&mut statuses, &task(0, &newer)), changed);
     }
 
     #[test]
@@ -184,11 +228,63 @@ mod tests {
             let mut statuses = Statuses::default();
             let mut next = [0, 0];
             for partition in order {
-                apply(&mut statuses, &partitions[partition][next[partition]]).unwrap();
+                let record = &partitions[partition][next[partition]];
+                apply_in(partition as i32, &mut statuses, record).unwrap();
                 next[partition] += 1;
             }
             let known = statuses.get("c").unwrap();
             assert_eq!((known.own.as_ref(), known.tasks.get(&0)), (Some(&running), Some(&running)));
+        }
+        let mut statuses = Statuses::default();
+        apply(&mut statuses, &task(0, &running)).unwrap();
+        apply(&mut statuses, &own.tombstone()).unwrap();
+        assert_eq!(statuses, Statuses::default(), "what stands before it goes with it");
+    }
+
+    /// Anything that somebody may write.
+    fn anything() -> impl Strategy<Value = Written> {
+        const STATES: [Reported; 4] =
+            [Reported::Running, Reported::Unassigned, Reported::Failed, Reported::Paused];
+        let status = (select(&STATES[..]), select(&["w:1", "w:2"][..]), 0..3)
+            .prop_map(|(state, worker, generation)| status(state, worker, generation));
+        let record = (0..6, select(&["c", "d"][..]), 0..3_u32, status);
+        let record = record.prop_map(|(kind, name, number, status)| {
+            let (connector, topic) = (name.to_owned(), "t".to_owned());
+            match kind {
+                0 => StatusRecord::Topic(TopicUse { topic, connector, task: 0, discovered_ms: 7 }),
+                1 | 2 => StatusRecord::Connector(connector, status),
+                _ => StatusRecord::Task(connector, number, status),
+            }
+        });
+        (record, 0..4).prop_map(|(record, one)| {
+            let (key, value) = record.written();
+            (key, value.filter(|_| one > 0))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_in_which_order_partitions_are_read(
+            records in vec(anything(), 0..30),
+            order in Just((0..30).map(|n| n % 3).collect::<Vec<usize>>()).prop_shuffle(),
+        ) {
+            let of = |(key, _): &Written| key.iter().map(|b| usize::from(*b)).sum::<usize>() % 3;
+            let mut as_written = Statuses::default();
+            let mut partitions = [const { Vec::new() }; 3];
+            for record in &records {
+                apply_in(of(record) as i32, &mut as_written, record).unwrap();
+                partitions[of(record)].push(record);
+            }
+            let mut later = Statuses::default();
+            let mut read = |partition: usize, some: usize| {
+                let some = some.min(partitions[partition].len());
+                for record in partitions[partition].drain(..some) {
+                    apply_in(partition as i32, &mut later, record).unwrap();
+                }
+            };
+            order.iter().for_each(|partition| read(*partition, 1));
+            (0..3).for_each(|partition| read(partition, usize::MAX));
+            prop_assert_eq!(later, as_written);
         }
     }
 
@@ -212,7 +308,8 @@ mod tests {
         records.extend(ConfigRecord::tasks("c", &[config]));
         for (offset, record) in (0..).zip(&records) {
             let (key, value) = record.written();
-            let record = ReadRecord { offset, key: Some(&key), value: value.as_deref() };
+            let record =
+                ReadRecord { partition: 0, offset, key: Some(&key), value: value.as_deref() };
             configs.apply(&record, false).unwrap();
         }
         let mut statuses = Statuses::default();
@@ -256,8 +353,8 @@ mod tests {
             assert_eq!(statuses, before, "{key} {value}");
         }
         let own = (format!("{OWN_PREFIX}x").into_bytes(), Some(b"\xff".to_vec()));
-        assert_eq!(apply(&mut statuses, &own), Ok(None));
-        let no_key = ReadRecord { offset: 1, key: None, value: Some(b"{}") };
+        assert_eq!(apply(&mut statuses, &own), Ok(News::Nothing));
+        let no_key = ReadRecord { partition: 0, offset: 1, key: None, value: Some(b"{}") };
         assert!(statuses.apply(&no_key).is_err());
     }
 }
