@@ -120,6 +120,13 @@ fn told(status: Option<&Status>) -> (bool, StatusCell) {
     (restarting, StatusCell::told(state, status.trace.clone()))
 }
 
+/// Whether this start of a worker, which first had a place in the group in generation `joined`, has said
+/// it: what another worker said, or an earlier start of this one, is no news of what it has.
+fn is_word_of(status: &Status, worker: &WorkerId, joined: Option<i32>) -> bool {
+    status.worker_id.as_deref() == Some(&*worker.name)
+        && joined.is_none_or(|joined| status.generation >= joined)
+}
+
 impl Driver {
     /// Publishes what is known now.
     pub(super) fn show(&mut self) {
@@ -272,15 +279,9 @@ impl Driver {
                 (None, (again, self.hands.status(&key)))
             }
             (_, Some(worker)) => {
-                // What another worker said of it before is no news of this one, nor what an earlier
-                // start of it did.
                 let status = known.and_then(|known| known.tasks.get(&number));
-                let own = |status: &&Status| {
-                    let joined = self.workers.joined(worker);
-                    status.worker_id.as_deref() == Some(&*worker.name)
-                        && joined.is_none_or(|joined| status.generation >= joined)
-                };
-                let status = status.filter(own);
+                let joined = self.workers.joined(worker);
+                let status = status.filter(|status| is_word_of(status, worker, joined));
                 (Some(worker.name.clone()), told(status))
             }
             _ => (None, told(None)),
@@ -300,5 +301,26 @@ impl Driver {
             topics.add(topic);
         }
         topics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_an_earlier_start_is_no_news() {
+        let status = |generation| Status {
+            state: Reported::Running,
+            trace: None,
+            worker_id: Some("w:1".to_owned()),
+            generation,
+            version: None,
+        };
+        let [one, other] = ["w:1", "w:2"].map(|name| WorkerId { name: name.into(), run: 2 });
+        assert!(is_word_of(&status(4), &one, Some(4)) && is_word_of(&status(9), &one, Some(4)));
+        assert!(!is_word_of(&status(3), &one, Some(4)), "it was said before this start came");
+        assert!(is_word_of(&status(3), &one, None), "a version that does not say when it came");
+        assert!(!is_word_of(&status(9), &other, Some(4)) && !is_word_of(&status(9), &other, None));
     }
 }
