@@ -12,6 +12,7 @@ use crate::view::{At, ConnectorView, Leader, Standing, TaskView};
 use config::Props;
 use runtime::{ActiveTopics, State, StatusCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -125,6 +126,17 @@ fn told(status: Option<&Status>) -> (bool, StatusCell) {
 fn is_word_of(status: &Status, worker: &WorkerId, joined: Option<i32>) -> bool {
     status.worker_id.as_deref() == Some(&*worker.name)
         && joined.is_none_or(|joined| status.generation >= joined)
+}
+
+/// Whether a later start of a worker is known: this one, or another that has said where it is reached.
+fn has_started_again(
+    worker: &WorkerId,
+    me: &WorkerId,
+    others: &BTreeMap<WorkerId, Arc<str>>,
+) -> bool {
+    let later = others.range((Bound::Excluded(worker), Bound::Unbounded)).next();
+    let later = later.map(|(other, _)| other).into_iter().chain([me]);
+    later.into_iter().any(|other| other.name == worker.name && other.run > worker.run)
 }
 
 impl Driver {
@@ -282,6 +294,8 @@ impl Driver {
                 let status = known.and_then(|known| known.tasks.get(&number));
                 let joined = self.workers.joined(worker);
                 let status = status.filter(|status| is_word_of(status, worker, joined));
+                // What an earlier start of a worker had it does not run any more, whoever gets it.
+                let status = status.filter(|_| !has_started_again(worker, &self.me, &self.urls));
                 (Some(worker.name.clone()), told(status))
             }
             _ => (None, told(None)),
@@ -307,6 +321,24 @@ impl Driver {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_earlier_start_of_a_worker_runs_nothing() {
+        let start = |name: &str, run| WorkerId { name: name.into(), run };
+        let known = [start("a:1", 3), start("b:1", 2), start("b:1", 5), start("c:1", 9)];
+        let others = known.map(|worker| (worker, "http://h".into())).into();
+        let me = start("d:1", 7);
+        for (worker, again) in [
+            (start("a:1", 3), false),
+            (start("b:1", 2), true),
+            (start("b:1", 5), false),
+            (start("c:1", 8), true),
+            (start("d:1", 6), true),
+            (start("d:1", 7), false),
+        ] {
+            assert_eq!(has_started_again(&worker, &me, &others), again, "{worker:?}");
+        }
+    }
 
     #[test]
     fn the_word_of_an_earlier_start_is_no_news() {
