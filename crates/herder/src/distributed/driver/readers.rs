@@ -179,8 +179,8 @@ impl LogReader for StatusReader {
         if !changed.is_empty() {
             let _gone = self.tell.send(Input::StatusesRead(changed));
         }
-        // Whoever has the task says so again.
-        for key in overruled {
+        // Whoever has the task says so again. What was written before this worker came it had no part in.
+        for key in overruled.into_iter().filter(|_| self.early.is_none()) {
             let _gone = self.tell.send(Input::Unsaid(key));
         }
     }
@@ -209,5 +209,42 @@ impl StatusReader {
                 let _gone = self.tell.send(Input::Said { worker, said, live: true, at_ms });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distributed::topics::{Reported, Status, StatusRecord};
+    use data::{RawBatchBuilder, TimestampType, TopicPartition};
+
+    #[test]
+    fn a_late_word_is_said_again_but_not_one_of_the_past() {
+        let (tell, told) = crossbeam_channel::bounded(10);
+        let mut reader = StatusReader {
+            topic: "s".to_owned(),
+            waits: Waits::default(),
+            strangers: Strangers::default(),
+            early: Some(BTreeMap::new()),
+            statuses: Arc::default(),
+            tell,
+        };
+        let read = |reader: &mut StatusReader| {
+            let mut batch = RawBatchBuilder::new(TopicPartition::new("s", 0));
+            for (offset, state, generation) in
+                [(0, Reported::Running, 3), (1, Reported::Unassigned, 2)]
+            {
+                let (worker_id, trace, version) = (Some(format!("w:{generation}")), None, None);
+                let status = Status { state, trace, worker_id, generation, version };
+                let (key, value) = StatusRecord::Task("c".to_owned(), 0, status).written();
+                let (key, value) = (Some(key.as_slice()), value.as_deref());
+                batch.push(offset, -1, TimestampType::CreateTime, key, value);
+            }
+            reader.read(&batch.finish(2), true);
+            told.try_iter().filter(|input| matches!(input, Input::Unsaid(_))).count()
+        };
+        assert_eq!(read(&mut reader), 0, "thousands may be in the topic");
+        reader.caught_up();
+        assert_eq!(read(&mut reader), 1);
     }
 }
