@@ -109,6 +109,12 @@ pub(super) async fn look(peers: &SharedPeers, urls: &BTreeSet<Arc<str>>) -> bool
     !urls.iter().all(|url| peers.presence.has_answered(url))
 }
 
+/// Asks those that have never answered; does not wait for them.
+pub(super) fn meet(peers: &SharedPeers, urls: &BTreeSet<Arc<str>>) {
+    let new = urls.iter().filter(|url| !peers.presence.has_answered(url));
+    ask(peers, &new.cloned().collect());
+}
+
 /// Asks those that have not been asked just now; does not wait for them.
 fn ask(peers: &SharedPeers, urls: &BTreeSet<Arc<str>>) {
     for url in peers.presence.due(urls) {

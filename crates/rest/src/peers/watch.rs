@@ -12,17 +12,22 @@ use herder::distributed::keys::SessionKey;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// While all is well.
 const PAUSE: Duration = Duration::from_secs(30);
 /// While something is not.
 const SHORT_PAUSE: Duration = Duration::from_secs(2);
+/// For so long a worker is new, and how often it looks then whether there are others that it has not met.
+const EARLY: Duration = Duration::from_secs(30);
+const MEET_PAUSE: Duration = Duration::from_millis(500);
 /// So often something fails before it is told of: names and routes may come a little later than a worker.
 const FAILURES: u32 = 3;
 
 /// Looks until `end` says so.
 pub(crate) async fn watch(app: App, peers: Arc<Peers>, mut end: watch::Receiver<bool>) {
     let mut failures = [0; 2];
+    let begin = Instant::now();
     loop {
         let own = ask(&peers, peers.url.clone(), None).await;
         let own = own_trouble(&peers, own);
@@ -31,10 +36,23 @@ pub(crate) async fn watch(app: App, peers: Arc<Peers>, mut end: watch::Receiver<
         let others_new = look_at_others(&app, &peers).await;
         let pause = if own_fails || leader_fails || others_new { SHORT_PAUSE } else { PAUSE };
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
+            () = pause_and_meet(&app, &peers, pause, begin + EARLY) => {}
             () = ended(&mut end) => return,
         }
     }
+}
+
+/// Passes the time of a pause. While this worker is new it meets the others as it hears of them, so that
+/// it notices when one is gone.
+async fn pause_and_meet(app: &App, peers: &Arc<Peers>, pause: Duration, early: Instant) {
+    let end = Instant::now() + pause;
+    while Instant::now() < end.min(early) {
+        tokio::time::sleep(MEET_PAUSE).await;
+        if let Ok(Some(workers)) = app.herder.workers().await {
+            presence::meet(peers, &urls_of_others(&workers));
+        }
+    }
+    tokio::time::sleep_until(end).await;
 }
 
 /// Notes how something is; whether it fails.

@@ -291,7 +291,7 @@ impl Driver {
                 (None, (again, self.hands.status(&key)))
             }
             (_, Some(worker)) => {
-                let status = known.and_then(|known| known.tasks.get(&number));
+                let status = known.and_then(|known| known.task(number));
                 let joined = self.workers.joined(worker);
                 let status = status.filter(|status| is_word_of(status, worker, joined));
                 // What an earlier start of a worker had it does not run any more, whoever gets it.

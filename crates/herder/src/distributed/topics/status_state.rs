@@ -1,7 +1,10 @@
 //! What follows from the status topic: the last word about each connector and task, and the topics that
 //! connectors use.
 //!
-//! The last record counts, but for an UNASSIGNED that comes after its task runs elsewhere. Partitions
+//! The last record counts, but for an UNASSIGNED that comes after its task runs elsewhere. Kafka Connect
+//! does not look who says so: it takes no UNASSIGNED of the generation in which the task was RUNNING. What
+//! it knows is kept as it knows it; that the worker itself has said that its task has ended is kept beside
+//! it, for tasks move within a generation here. Partitions
 //! of the topic are read in any order among each other: records of one key are in one partition, and
 //! what one record says of other keys counts only where both are.
 
@@ -24,11 +27,21 @@ pub enum News {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectorStatuses {
     pub own: Option<Status>,
+    /// As Kafka Connect knows them; how they are tells [`ConnectorStatuses::task`].
     pub tasks: BTreeMap<u32, Status>,
+    /// What workers have said since of tasks that they ran, that Kafka Connect does not take.
+    ended: BTreeMap<u32, Status>,
     /// The partition in which each of them was read.
     partitions: BTreeMap<u32, i32>,
     /// By the topic's name in the key. They outlive the connector's status.
     pub topics: BTreeMap<String, TopicUse>,
+}
+
+impl ConnectorStatuses {
+    /// The last word about a task.
+    pub fn task(&self, task: u32) -> Option<&Status> {
+        self.ended.get(&task).or_else(|| self.tasks.get(&task))
+    }
 }
 
 /// The statuses of everything.
@@ -67,12 +80,11 @@ impl Statuses {
             StatusRecord::Connector(name, status) => {
                 self.of(&name).own.replace(status.clone()).is_none_or(|known| known != status)
             }
-            StatusRecord::Task(name, task, status) => {
-                if self.is_late(&name, task, &status) {
-                    return Ok(News::Overruled(key));
-                }
-                self.put_task(&name, task, status, record.partition)
-            }
+            StatusRecord::Task(name, task, status) => match self.is_late(&name, task, &status) {
+                Some(true) => self.of(&name).ended.insert(task, status.clone()) != Some(status),
+                Some(false) => return Ok(News::Overruled(key)),
+                None => self.put_task(&name, task, status, record.partition),
+            },
             StatusRecord::Topic(used) => {
                 let StatusKey::Topic { topic, connector } = &key else {
                     return Ok(News::Nothing);
@@ -88,19 +100,21 @@ impl Statuses {
         self.connectors.entry(connector.to_owned()).or_default()
     }
 
-    /// Whether a worker that has lost the task says so after another one runs it.
-    fn is_late(&self, connector: &str, task: u32, status: &Status) -> bool {
-        let known = self.get(connector).and_then(|known| known.tasks.get(&task));
-        status.state == Reported::Unassigned
-            && known.is_some_and(|known| {
-                known.state == Reported::Running && known.generation >= status.generation
-            })
+    /// Whether Kafka Connect would not take it, since the task runs; and if so, whether it is the worker
+    /// that ran it who says that it does not any more.
+    fn is_late(&self, connector: &str, task: u32, status: &Status) -> Option<bool> {
+        let known = self.get(connector)?.tasks.get(&task)?;
+        let late = status.state == Reported::Unassigned
+            && known.state == Reported::Running
+            && known.generation >= status.generation;
+        late.then_some(known.worker_id == status.worker_id)
     }
 
     fn put_task(&mut self, connector: &str, task: u32, status: Status, partition: i32) -> bool {
         let known = self.of(connector);
         known.partitions.insert(task, partition);
-        known.tasks.insert(task, status.clone()) != Some(status)
+        let ended = known.ended.remove(&task).is_some();
+        known.tasks.insert(task, status.clone()) != Some(status) || ended
     }
 
     fn remove(&mut self, key: &StatusKey, partition: i32) -> bool {
@@ -118,8 +132,9 @@ impl Statuses {
             StatusKey::Task(_, task) => statuses.tasks.remove(task).is_some(),
             StatusKey::Topic { topic, .. } => statuses.topics.remove(topic).is_some(),
         };
-        let ConnectorStatuses { tasks, partitions, .. } = statuses;
+        let ConnectorStatuses { tasks, partitions, ended, .. } = statuses;
         partitions.retain(|task, _| tasks.contains_key(task));
+        ended.retain(|task, _| tasks.contains_key(task));
         if *statuses == ConnectorStatuses::default() {
             self.connectors.remove(name);
         }
@@ -214,6 +229,25 @@ mod tests {
         }
         let newer = status(Reported::Unassigned, "w:2", 4);
         assert_eq!(apply(&mut statuses, &task(0, &newer)), changed);
+    }
+
+    #[test]
+    fn who_ran_a_task_may_say_in_the_same_generation_that_it_has_ended() {
+        let mut statuses = Statuses::default();
+        let [running, ended] =
+            [Reported::Running, Reported::Unassigned].map(|state| status(state, "w:1", 3));
+        let key = || StatusKey::Task("c".to_owned(), 0);
+        for _ in 0..2 {
+            let changed = Ok(News::Changed(key()));
+            assert_eq!(apply(&mut statuses, &task(0, &running)), changed);
+            assert_eq!(statuses.get("c").unwrap().task(0), Some(&running));
+            assert_eq!(apply(&mut statuses, &task(0, &ended)), changed);
+            assert_eq!(apply(&mut statuses, &task(0, &ended)), Ok(News::Nothing));
+            let known = statuses.get("c").unwrap();
+            assert_eq!((known.task(0), &known.tasks[&0]), (Some(&ended), &running));
+        }
+        apply(&mut statuses, &key().tombstone()).unwrap();
+        assert_eq!(statuses, Statuses::default());
     }
 
     #[test]
