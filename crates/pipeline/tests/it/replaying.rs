@@ -190,6 +190,14 @@ fn a_client_runs_a_replay_stops_and_goes_on() {
     bench.table("again");
     bench.produce(&topic, 2, 0, 10_000);
     bench.consumer(&topic, "orders", &[("start", "'latest'"), ("batchsize", "200")]);
+    // So slow that it cannot be over before somebody has heard how far it is.
+    bench.database.execute(
+        "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS \
+         'BEGIN PERFORM pg_sleep(0.02); RETURN NULL; END'",
+    );
+    bench.database.execute(
+        "CREATE TRIGGER slowly AFTER INSERT ON again FOR EACH STATEMENT EXECUTE FUNCTION slowly()",
+    );
     let worker = bench.worker();
     let connection = connection(&bench);
     let id = client::ask(&connection, &request(&topic, Some("again")), true).unwrap();

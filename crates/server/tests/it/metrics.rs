@@ -97,7 +97,7 @@ fn every_metric_is_told_and_counts_to_the_record() {
     check_others(&all, odd);
     let told: BTreeSet<_> =
         all.0.iter().map(|family| (family.name.clone(), family.kind.clone())).collect();
-    assert_eq!(told, table(), "what is told and the reference page");
+    assert_eq!(told, of_one_worker(), "what is told and the reference page");
     check_open_metrics(&worker);
 }
 
@@ -204,13 +204,20 @@ fn check_others(all: &Exposition, odd: &str) {
     assert_eq!(all.value("copycat_metrics_partitions_left_out", &[]), 0.0);
 }
 
+/// What the page has for a worker that is alone.
+fn of_one_worker() -> BTreeSet<(String, String)> {
+    let of_clusters =
+        |name: &str| name.starts_with("copycat_cluster_") || name.contains("_worker_rebalance_");
+    table().into_iter().filter(|(name, _)| !of_clusters(name)).collect()
+}
+
 fn check_open_metrics(worker: &Worker) {
     let accept = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3";
     let answer = worker.get_with("/metrics", &[("Accept", accept)]);
     let wanted = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert_eq!((answer.status, content_type(&answer.headers)), (200, wanted));
     let open = Exposition::read(&answer.body, true);
-    assert_eq!(open.0.len(), table().len());
+    assert_eq!(open.0.len(), of_one_worker().len());
     assert_eq!(worker.request("POST", "/metrics", Some("{}")).status, 405);
 }
 
