@@ -63,7 +63,6 @@ impl Logs {
             state: ConfigState::default(),
             tell: shared.tell.clone(),
             log_levels: settings.log_levels.clone(),
-            caught_up: false,
         };
         let config = KafkaLog::open(settings.config.clone(), Box::new(reader), stopped)?;
         until_answered(stopped, || status.read_to_end(READ_TIMEOUT))?;

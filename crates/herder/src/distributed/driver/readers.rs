@@ -39,8 +39,6 @@ pub(super) struct ConfigReader {
     pub(super) state: ConfigState,
     pub(super) tell: Sender<Input>,
     pub(super) log_levels: LogLevels,
-    /// The topic has been read to the end that it had at the start.
-    pub(super) caught_up: bool,
 }
 
 impl ConfigReader {
@@ -113,7 +111,7 @@ impl LogReader for ConfigReader {
                     self.news(event);
                     let key = ConfigKey::parse(key);
                     keys |= key == Some(ConfigKey::SessionKey);
-                    if let Some(ConfigKey::Commit(name)) = key.as_ref().filter(|_| self.caught_up) {
+                    if let Some(ConfigKey::Commit(name)) = key.as_ref().filter(|_| live) {
                         self.tell_of_gaps(name);
                     }
                     changes.extend(key.and_then(|key| self.changes(&key)));
@@ -131,7 +129,6 @@ impl LogReader for ConfigReader {
     }
 
     fn caught_up(&mut self) {
-        self.caught_up = true;
         self.state.connectors().for_each(|(name, _)| self.tell_of_gaps(name));
     }
 
@@ -152,7 +149,7 @@ pub(super) struct StatusReader {
 }
 
 impl LogReader for StatusReader {
-    fn read(&mut self, batch: &RawBatch, _live: bool) {
+    fn read(&mut self, batch: &RawBatch, live: bool) {
         let (mut changed, mut overruled) = (Vec::new(), Vec::new());
         let mut times = batch.records().iter().map(|record| record.timestamp);
         ReadRecord::each(batch, |record| {
@@ -180,7 +177,7 @@ impl LogReader for StatusReader {
             let _gone = self.tell.send(Input::StatusesRead(changed));
         }
         // Whoever has the task says so again. What was written before this worker came it had no part in.
-        for key in overruled.into_iter().filter(|_| self.early.is_none()) {
+        for key in overruled.into_iter().filter(|_| live) {
             let _gone = self.tell.send(Input::Unsaid(key));
         }
     }
@@ -229,7 +226,7 @@ mod tests {
             statuses: Arc::default(),
             tell,
         };
-        let read = |reader: &mut StatusReader| {
+        let read = |reader: &mut StatusReader, live: bool| {
             let mut batch = RawBatchBuilder::new(TopicPartition::new("s", 0));
             for (offset, state, generation) in
                 [(0, Reported::Running, 3), (1, Reported::Unassigned, 2)]
@@ -240,11 +237,11 @@ mod tests {
                 let (key, value) = (Some(key.as_slice()), value.as_deref());
                 batch.push(offset, -1, TimestampType::CreateTime, key, value);
             }
-            reader.read(&batch.finish(2), true);
+            reader.read(&batch.finish(2), live);
             told.try_iter().filter(|input| matches!(input, Input::Unsaid(_))).count()
         };
-        assert_eq!(read(&mut reader), 0, "thousands may be in the topic");
+        assert_eq!(read(&mut reader, false), 0, "thousands may be in the topic");
         reader.caught_up();
-        assert_eq!(read(&mut reader), 1);
+        assert_eq!(read(&mut reader, true), 1);
     }
 }
